@@ -12,17 +12,17 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::program::{Home, binary, flag, number, with};
-use super::sets::{self, Judged, Known};
+use super::sets::{self, JudgedQuestion, Known};
 use super::{Fault, Measured, Outcome};
 
 /// A count of how many of how many.
 #[derive(Default, Clone, Copy)]
-struct Share {
+struct Fraction {
     met: usize,
     of: usize,
 }
 
-impl Share {
+impl Fraction {
     fn count(&mut self, met: bool) {
         self.of += 1;
         self.met += usize::from(met);
@@ -35,14 +35,14 @@ impl Share {
 }
 
 #[derive(Default)]
-struct Tally {
-    answered: Share,
-    short: Share,
-    whole: Share,
-    decided: Share,
-    right: Share,
-    abstained: Share,
-    cited: BTreeMap<&'static str, Share>,
+struct AnswerCounts {
+    answered: Fraction,
+    short: Fraction,
+    whole: Fraction,
+    decided: Fraction,
+    right: Fraction,
+    abstained: Fraction,
+    cited: BTreeMap<&'static str, Fraction>,
     words: usize,
     open: usize,
 }
@@ -80,12 +80,12 @@ pub(crate) fn small(args: &[String]) -> Outcome {
 fn ask<'a>(
     binary: &Path,
     folder: &Path,
-    questions: impl Iterator<Item = &'a Judged>,
+    questions: impl Iterator<Item = &'a JudgedQuestion>,
     misses: bool,
-) -> Result<Tally, Fault> {
+) -> Result<AnswerCounts, Fault> {
     let home = Home::new(binary)?;
     let folder = folder.to_str().ok_or("the folder's path is not UTF-8")?;
-    let mut tally = Tally::default();
+    let mut tally = AnswerCounts::default();
     for it in questions {
         let (code, object) = home.ask(&it.text, folder)?;
         let report = object["result"].as_str().unwrap_or_default();
@@ -116,7 +116,13 @@ fn ask<'a>(
     Ok(tally)
 }
 
-fn judge(tally: &mut Tally, asked: &Judged, answer: &str, parts: &Parts, misses: bool) {
+fn judge(
+    tally: &mut AnswerCounts,
+    asked: &JudgedQuestion,
+    answer: &str,
+    parts: &Parts,
+    misses: bool,
+) {
     match &asked.known {
         Known::Any(names) => {
             let holds = |text: &str| names.iter().any(|name| says(text, name));
@@ -144,7 +150,7 @@ fn judge(tally: &mut Tally, asked: &Judged, answer: &str, parts: &Parts, misses:
     }
 }
 
-fn show(name: &str, it: &Tally) {
+fn show(name: &str, it: &AnswerCounts) {
     println!("{name}");
     for (what, share) in [
         ("questions answered", it.answered),

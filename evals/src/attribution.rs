@@ -128,9 +128,9 @@ fn compared(sets: &Sets, out: &mut impl Write) -> Result<f64, Fault> {
     Ok(mean(3))
 }
 
-type Sets = BTreeMap<String, Vec<Row>>;
+type Sets = BTreeMap<String, Vec<AttributionRow>>;
 
-struct Row {
+struct AttributionRow {
     id: String,
     /// What it is about: rows of one question, article or page have the same.
     group: String,
@@ -156,13 +156,13 @@ fn read(folder: &Path) -> Result<Sets, Box<dyn std::error::Error>> {
         let rows = text
             .lines()
             .map(|line| Ok(row(&serde_json::from_str(line)?)))
-            .collect::<Result<Vec<Row>, serde_json::Error>>()?;
+            .collect::<Result<Vec<AttributionRow>, serde_json::Error>>()?;
         sets.insert(name.to_owned(), rows);
     }
     Ok(sets)
 }
 
-fn row(value: &Value) -> Row {
+fn row(value: &Value) -> AttributionRow {
     let texts = |value: &Value| -> Vec<String> {
         match value {
             Value::String(text) => vec![text.clone()],
@@ -195,7 +195,14 @@ fn row(value: &Value) -> Row {
             .collect(),
         None => Vec::new(),
     };
-    Row { id: word("id"), group, claim: word("claim"), label: word("label"), source, rationale }
+    AttributionRow {
+        id: word("id"),
+        group,
+        claim: word("claim"),
+        label: word("label"),
+        source,
+        rationale,
+    }
 }
 
 fn print_signals(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
@@ -268,7 +275,7 @@ fn not(all: &[bool]) -> Vec<bool> {
 
 /// The macro-F1 over supported, contradicted and neither (partly counts as neither), over those of
 /// them the set has.
-fn three_way(rows: &[Row], found: &[SupportVerdict]) -> f64 {
+fn three_way(rows: &[AttributionRow], found: &[SupportVerdict]) -> f64 {
     let gold: Vec<u8> = rows
         .iter()
         .map(|row| match row.label.as_str() {
@@ -293,7 +300,7 @@ fn three_way(rows: &[Row], found: &[SupportVerdict]) -> f64 {
 
 /// Over the rows with a rationale and a quote: the share whose quote touches a sentence of it, ours
 /// and by the sentence with the most overlap.
-fn rationale_recall(rows: &[Row], found: &[SupportVerdict]) -> Option<(f64, f64)> {
+fn rationale_recall(rows: &[AttributionRow], found: &[SupportVerdict]) -> Option<(f64, f64)> {
     let (mut all, mut ours, mut floor) = (0, 0, 0);
     for (row, verdict) in rows.iter().zip(found) {
         let proof: Vec<&String> = row.rationale.iter().flatten().collect();

@@ -1,7 +1,8 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, fit, injection,
-    linear, load, memory, quotes, recordings, reports, rerank, retrieve, speed, strategies, web,
+    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, injection, linear,
+    load, memory, quotes, recordings, reports, rerank, retrieve, speed, strategies,
+    train_extractor, web,
 };
 
 /// One way to run a component: on which data, unless its arguments say otherwise, and what runs it.
@@ -167,9 +168,9 @@ pub(crate) const COMPONENTS: &[Component] = &[
         text: "the trees of the main-text extraction, fitted again",
         run: Form {
             data: "WCXB, Zyte's, trafilatura's and Readability's pages, development halves",
-            run: fit::run,
+            run: train_extractor::run,
         },
-        small: Form { data: "generated pages", run: fit::small },
+        small: Form { data: "generated pages", run: train_extractor::small },
     },
 ];
 

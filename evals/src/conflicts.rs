@@ -12,8 +12,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use ibid_core::domain::words::content_stems;
-use ibid_research::agreement::{AnswerType, TextAnswer, answers_differ, extract_answer};
 use ibid_research::attribution::{SupportLevel, judge_support};
+use ibid_research::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
 use serde_json::Value;
 
 use crate::{Fault, Measured, Outcome, generated, sets};

@@ -26,7 +26,7 @@ struct Trial<'a> {
 }
 
 #[derive(Default)]
-struct Tally {
+struct CrashCounts {
     kills: usize,
     /// Killed before the question was accepted: nothing was promised.
     unaccepted: usize,
@@ -62,7 +62,7 @@ fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outco
     base.call(&["index", "add", folder])?;
     let (trial, typical) = undisturbed(&base, question, folder)?;
 
-    let mut random = Tally::default();
+    let mut random = CrashCounts::default();
     let mut chance = seed;
     for _ in 0..kills {
         let share = f64::from(next(&mut chance)) / f64::from(u32::MAX);
@@ -75,7 +75,7 @@ fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outco
 
     // A release has no crash points.
     let points = if cfg!(debug_assertions) { points } else { &[] };
-    let mut named = Tally::default();
+    let mut named = CrashCounts::default();
     for point in points {
         for nth in passes {
             let at = format!("{point}:{nth}");
@@ -98,7 +98,7 @@ fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outco
     Ok(Measured::new(random.same + named.same, "resumed runs"))
 }
 
-fn report(name: &str, it: &Tally) {
+fn report(name: &str, it: &CrashCounts) {
     println!(
         "{name}: {} kills ({} before acceptance, {} after the end) · {}/{} resumed to the same report · {} answered calls, 0 asked again unless listed",
         it.kills,
@@ -143,7 +143,7 @@ impl Trial<'_> {
         ["run", self.question, "--folder", self.folder, "--json", "-q"]
     }
 
-    fn kill_after(&self, moment: Duration, tally: &mut Tally) -> Result<(), Fault> {
+    fn kill_after(&self, moment: Duration, tally: &mut CrashCounts) -> Result<(), Fault> {
         let home = self.base.sibling()?;
         let mut child =
             home.command(&self.args()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -158,7 +158,7 @@ impl Trial<'_> {
     }
 
     /// Aborts at a named point, then at the same point while resuming, then lets it resume.
-    fn abort_at(&self, at: &str, must_hit: bool, tally: &mut Tally) -> Result<(), Fault> {
+    fn abort_at(&self, at: &str, must_hit: bool, tally: &mut CrashCounts) -> Result<(), Fault> {
         let home = self.base.sibling()?;
         let output = home.command(&self.args()).env("IBID_CRASH_AT", at).output()?;
         if output.status.code().is_some() {
@@ -177,7 +177,7 @@ impl Trial<'_> {
     }
 
     /// Resumes the run of `home` and compares.
-    fn recover(&self, home: &Home, tally: &mut Tally) -> Result<(), Fault> {
+    fn recover(&self, home: &Home, tally: &mut CrashCounts) -> Result<(), Fault> {
         let Some(run) = newest(home)? else {
             tally.unaccepted += 1;
             return Ok(());

@@ -48,9 +48,10 @@ fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
         collect(dir, &mut files)?;
     }
     if files.is_empty() {
-        return Err(match dirs.is_empty() {
-            true => "documents wants the folders to read: evals documents DIR…".to_owned(),
-            false => "nothing was measured: there are no files in the folders named".to_owned(),
+        return Err(if dirs.is_empty() {
+            "documents wants the folders to read: evals documents DIR…".to_owned()
+        } else {
+            "nothing was measured: there are no files in the folders named".to_owned()
         }
         .into());
     }

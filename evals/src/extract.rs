@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::generated::{self, Gold};
 use crate::overlap::{self, Score};
-use crate::peers::{self, Peer};
+use crate::peers::{self, PeerResult};
 use crate::program::flag;
 use crate::{Fault, Measured, Outcome};
 
@@ -64,9 +64,10 @@ pub(crate) fn small(_: &[String]) -> Outcome {
         least = least.min(figure);
     }
     std::io::stdout().write_all(out.as_bytes())?;
-    match least < 0.9 {
-        true => Err(format!("the main text of plain articles is found to {least:.3} only").into()),
-        false => Ok(Measured::new(read, "pages")),
+    if least < 0.9 {
+        Err(format!("the main text of plain articles is found to {least:.3} only").into())
+    } else {
+        Ok(Measured::new(read, "pages"))
     }
 }
 
@@ -111,9 +112,10 @@ pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, DocumentO
     let Some(html) = text(row, "html") else {
         return Ok(None);
     };
-    let bytes = match html.contains(['<', '\n', '{']) {
-        true => html.as_bytes().to_vec(),
-        false => read(&dir.join(html))?,
+    let bytes = if html.contains(['<', '\n', '{']) {
+        html.as_bytes().to_vec()
+    } else {
+        read(&dir.join(html))?
     };
     let name = text(row, "url").filter(|text| text.contains("://"));
     let name = name.unwrap_or("https://page.example/");
@@ -143,7 +145,7 @@ fn measure(
     if rows.is_empty() {
         return Err(format!("there are no pages in {}", dir.display()).into());
     }
-    let (mut ours, mut floor) = (Peer::default(), Peer::default());
+    let (mut ours, mut floor) = (PeerResult::default(), PeerResult::default());
     for row in &rows {
         let (bytes, origin) = page(dir, row)?.unwrap_or_default();
         let begun = Instant::now();
@@ -176,7 +178,7 @@ fn measure(
 
 /// What one extractor reached over all pages.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct ExtractionCounts {
     /// By page type; `all` where pages have none.
     words: BTreeMap<String, Vec<f64>>,
     shingles: Vec<Score>,
@@ -185,8 +187,8 @@ pub(crate) struct Tally {
     hidden: BTreeMap<String, (u32, u32)>,
 }
 
-pub(crate) fn tally(rows: &[Value], peer: &Peer) -> Tally {
-    let mut tally = Tally::default();
+pub(crate) fn tally(rows: &[Value], peer: &PeerResult) -> ExtractionCounts {
+    let mut tally = ExtractionCounts::default();
     for (row, said) in rows.iter().zip(&peer.said) {
         if let Some(want) = text(row, "main_content") {
             let kind = text(row, "page_type").unwrap_or("all").to_owned();
@@ -221,7 +223,7 @@ fn mean(all: &[f64]) -> f64 {
     all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
-impl Tally {
+impl ExtractionCounts {
     fn pieces(&self) -> Score {
         let (found, wanted) = self.wanted;
         Score::of(found.into(), self.unwanted.0.into(), (wanted - found).into())
@@ -264,7 +266,7 @@ fn table(
     dir: &Path,
     pages: usize,
     asked: Option<f64>,
-    lines: &[(String, Tally, f64)],
+    lines: &[(String, ExtractionCounts, f64)],
     out: &mut String,
 ) {
     let _ = writeln!(out, "{}: {pages} pages", dir.display());
@@ -279,10 +281,7 @@ fn table(
     }
     for (name, tally, seconds) in lines {
         let speed = pages as f64 / seconds;
-        let speed = match speed.is_finite() {
-            true => format!("{speed:.1}"),
-            false => String::new(),
-        };
+        let speed = if speed.is_finite() { format!("{speed:.1}") } else { String::new() };
         let _ = write!(out, "  {name:24}{speed:>9}");
         for (_, figure) in tally.figures() {
             let _ = write!(out, " {figure:>9.4}");
@@ -298,7 +297,7 @@ fn table(
     }
 }
 
-fn each_page(rows: &[Value], ours: &Peer, out: &mut String) {
+fn each_page(rows: &[Value], ours: &PeerResult, out: &mut String) {
     let mut lines = Vec::new();
     for (row, said) in rows.iter().zip(&ours.said) {
         let score = match (text(row, "main_content"), text(row, "article_body")) {

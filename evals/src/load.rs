@@ -16,7 +16,7 @@ use crate::program::{Home, binary};
 use crate::{Measured, Outcome, sets};
 
 /// What can go wrong, between tasks.
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type StreamFault = Box<dyn std::error::Error + Send + Sync>;
 
 const HELP: &str = "usage: evals load ADDR RUNS [--pid PID] [--store ibid.db|postgres://…] [--questions FILE] [--overload [--per-second N]]
   ADDR        host:port of `ibid serve`, without a token
@@ -37,7 +37,7 @@ fn now() -> f64 {
 }
 
 /// What the streams of one run heard: each number, when, and when the stream that told it was asked for.
-struct Heard {
+struct StreamLog {
     run: String,
     events: Vec<(u64, f64, f64)>,
     opened: usize,
@@ -66,9 +66,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let done = runtime.block_on(async {
-        match args.iter().any(|arg| arg == "--overload") {
-            true => overload(addr, runs, &questions, per_second).await,
-            false => load(addr, runs, &questions, named("--store"), named("--pid")).await,
+        if args.iter().any(|arg| arg == "--overload") {
+            overload(addr, runs, &questions, per_second).await
+        } else {
+            load(addr, runs, &questions, named("--store"), named("--pid")).await
         }
     });
     Ok(Measured::new(
@@ -93,7 +94,7 @@ pub(crate) fn small(args: &[String]) -> Outcome {
     let runtime = tokio::runtime::Runtime::new()?;
     let done = runtime.block_on(async {
         let heard = load(&addr, 3, &library.questions, Some(store), Some(pid)).await?;
-        Ok::<usize, Fault>(heard + overload(&addr, 2, &library.questions, None).await?)
+        Ok::<usize, StreamFault>(heard + overload(&addr, 2, &library.questions, None).await?)
     });
     Ok(Measured::new(done.map_err(|error| error as Box<dyn std::error::Error>)?, "runs"))
 }
@@ -115,7 +116,7 @@ async fn load(
     questions: &[String],
     store: Option<String>,
     pid: Option<String>,
-) -> Result<usize, Fault> {
+) -> Result<usize, StreamFault> {
     let began = now();
     let stop = Arc::new(AtomicBool::new(false));
     let seen: Arc<Mutex<Commits>> = Arc::default();
@@ -159,11 +160,11 @@ async fn load(
 /// Prints the figures; how many events were lost or doubled.
 async fn told(
     addr: &str,
-    all: &[Heard],
+    all: &[StreamLog],
     commits: &Commits,
     took: f64,
     began: f64,
-) -> Result<usize, Fault> {
+) -> Result<usize, StreamFault> {
     let (mut heard, mut doubled, mut lost) = (0, 0, 0);
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
     let (mut late, mut firsts, mut unknown) = (Vec::new(), Vec::new(), 0);
@@ -220,7 +221,7 @@ fn spread(all: &mut [f64]) -> String {
 }
 
 /// Asks one question, and hears its run to the end, however often the connection breaks.
-async fn one(addr: &str, asked: &str) -> Result<Heard, Fault> {
+async fn one(addr: &str, asked: &str) -> Result<StreamLog, StreamFault> {
     let until = Instant::now() + AWAY;
     let (status, body) = loop {
         match post(addr, asked).await {
@@ -232,7 +233,7 @@ async fn one(addr: &str, asked: &str) -> Result<Heard, Fault> {
         }
     };
     let run = body["id"].as_str().ok_or_else(|| format!("{status}: {body}"))?.to_owned();
-    let mut heard = Heard { run, events: Vec::new(), opened: 0, ended: None };
+    let mut heard = StreamLog { run, events: Vec::new(), opened: 0, ended: None };
     let mut away = Instant::now();
     while heard.ended.is_none() {
         heard.opened += 1;
@@ -252,7 +253,7 @@ async fn one(addr: &str, asked: &str) -> Result<Heard, Fault> {
     Ok(heard)
 }
 
-async fn listen(addr: &str, heard: &mut Heard) -> Result<(), Fault> {
+async fn listen(addr: &str, heard: &mut StreamLog) -> Result<(), StreamFault> {
     let last = heard.events.last().map_or(0, |event| event.0);
     let head = format!(
         "GET /v1/runs/{}/events HTTP/1.1\r\nhost: {addr}\r\naccept: text/event-stream\r\nlast-event-id: {last}\r\n\r\n",
@@ -289,7 +290,7 @@ async fn listen(addr: &str, heard: &mut Heard) -> Result<(), Fault> {
     }
 }
 
-async fn post(addr: &str, asked: &str) -> Result<(u16, Value), Fault> {
+async fn post(addr: &str, asked: &str) -> Result<(u16, Value), StreamFault> {
     let body = json!({"question": asked}).to_string();
     let head = format!(
         "POST /v1/runs HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -298,14 +299,14 @@ async fn post(addr: &str, asked: &str) -> Result<(u16, Value), Fault> {
     answer(addr, &head).await
 }
 
-async fn get(addr: &str, path: &str) -> Result<(u16, Value), Fault> {
+async fn get(addr: &str, path: &str) -> Result<(u16, Value), StreamFault> {
     let head = format!(
         "GET {path} HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\naccept: application/json\r\n\r\n"
     );
     answer(addr, &head).await
 }
 
-async fn answer(addr: &str, head: &str) -> Result<(u16, Value), Fault> {
+async fn answer(addr: &str, head: &str) -> Result<(u16, Value), StreamFault> {
     let mut socket = TcpStream::connect(addr).await?;
     socket.write_all(head.as_bytes()).await?;
     let mut all = Vec::new();
@@ -322,7 +323,7 @@ async fn overload(
     asks: usize,
     questions: &[String],
     per_second: Option<f64>,
-) -> Result<usize, Fault> {
+) -> Result<usize, StreamFault> {
     let mut work = JoinSet::new();
     let start = Instant::now();
     for nth in 0..asks {
@@ -358,7 +359,7 @@ async fn watch(
     path: String,
     seen: Arc<Mutex<Commits>>,
     stop: Arc<AtomicBool>,
-) -> Result<(), Fault> {
+) -> Result<(), StreamFault> {
     let mut last: BTreeMap<String, u64> = BTreeMap::new();
     let url = format!("sqlite:{path}?mode=ro");
     while !stop.load(Ordering::Relaxed) {
@@ -386,7 +387,7 @@ async fn watch(
 }
 
 /// When each event was committed, as the server kept it.
-async fn commits_of(url: &str) -> Result<Commits, Fault> {
+async fn commits_of(url: &str) -> Result<Commits, StreamFault> {
     let mut db = PgConnection::connect(url).await?;
     sqlx::raw_sql("set search_path to ibid; set ibid.scope = 'all'").execute(&mut db).await?;
     let rows = sqlx::query(

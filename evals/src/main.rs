@@ -15,7 +15,6 @@ mod crash;
 mod dates;
 mod documents;
 mod extract;
-mod fit;
 mod generated;
 mod injection;
 mod libraries;
@@ -36,6 +35,7 @@ mod retrieve;
 mod sets;
 mod speed;
 mod strategies;
+mod train_extractor;
 mod web;
 
 use std::process::{Command, ExitCode};

@@ -17,9 +17,10 @@ const GROWTH: f64 = 1.2;
 /// Runs `evals memory [--ibid PATH]`: abstracts of made-up words (a fixed sequence, some 130 words each, a vocabulary that
 /// grows as language's does) are indexed by `ibid index add`, then asked for by `ibid search`, once and a hundred times.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    match measure(args, PASSAGES)? {
-        true => Ok(Measured::new(PASSAGES, "passages")),
-        false => Err("a bound is not kept".into()),
+    if measure(args, PASSAGES)? {
+        Ok(Measured::new(PASSAGES, "passages"))
+    } else {
+        Err("a bound is not kept".into())
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) const HOW: &str = "no peers: install them with `python3 -m venv VENV 
 
 /// What one peer said of each page, and the processor seconds it took for all.
 #[derive(Default)]
-pub(crate) struct Peer {
+pub(crate) struct PeerResult {
     pub(crate) said: Vec<String>,
     pub(crate) seconds: f64,
 }
@@ -21,7 +21,7 @@ pub(crate) fn ask(
     python: &str,
     kind: &str,
     pages: &[(String, String)],
-) -> Result<BTreeMap<String, Peer>, String> {
+) -> Result<BTreeMap<String, PeerResult>, String> {
     let fault = |error: std::io::Error| format!("{python}: {error}");
     let mut child = Command::new(python)
         .args(["-c", include_str!("peers.py"), kind])
@@ -37,7 +37,7 @@ pub(crate) fn ask(
         }
     }
     let output = child.wait_with_output().map_err(fault)?;
-    let mut peers: BTreeMap<String, Peer> = BTreeMap::new();
+    let mut peers: BTreeMap<String, PeerResult> = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let value: Value =
             serde_json::from_str(line).map_err(|error| format!("{python}: {error}"))?;
@@ -47,10 +47,7 @@ pub(crate) fn ask(
         peer.seconds += value["seconds"].as_f64().unwrap_or(0.0);
     }
     peers.retain(|_, it| it.said.len() == pages.len());
-    match peers.is_empty() {
-        true => Err(format!("{python} has none of the peers\n{HOW}")),
-        false => Ok(peers),
-    }
+    if peers.is_empty() { Err(format!("{python} has none of the peers\n{HOW}")) } else { Ok(peers) }
 }
 
 /// Seconds of processor time that this thread has used; wall-clock where the kernel does not tell.

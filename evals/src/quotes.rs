@@ -17,7 +17,7 @@ use super::sets::{self, Set};
 use super::{Fault, Measured, Outcome};
 
 #[derive(Default)]
-struct Tally {
+struct QuoteCounts {
     runs: usize,
     answered: usize,
     unanswered: usize,
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some(name) => vec![sets::one(name)?],
         None => sets::all()?,
     };
-    let mut whole = Tally::default();
+    let mut whole = QuoteCounts::default();
     for set in &sets {
         let one = check(set, limit, &binary)?;
         println!("{}", line(set.name, &one));
@@ -68,17 +68,17 @@ pub(crate) fn small(args: &[String]) -> Outcome {
     run(&with(args, &["--set", "library", "--limit", "2"]))
 }
 
-fn line(name: &str, it: &Tally) -> String {
+fn line(name: &str, it: &QuoteCounts) -> String {
     format!(
         "{name:9} {} runs ({} answered, {} without an answer) · {}/{} quotes exact in the stored page · {}/{} found in the original file",
         it.runs, it.answered, it.unanswered, it.exact, it.quotes, it.traced, it.traceable
     )
 }
 
-fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
+fn check(set: &Set, limit: usize, binary: &Path) -> Result<QuoteCounts, Fault> {
     let home = Home::new(binary)?;
     let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
-    let mut tally = Tally::default();
+    let mut tally = QuoteCounts::default();
     let mut cited: Vec<(String, Value)> = Vec::new();
     for question in set.questions.iter().take(limit) {
         tally.runs += 1;

@@ -34,9 +34,10 @@ pub(crate) fn small(_: &[String]) -> Outcome {
     let dir = tempfile::tempdir()?;
     generated::graded(dir.path())?;
     let (asked, first) = measure(None, &[dir.path().to_string_lossy().into_owned()])?;
-    match first < 0.9 {
-        true => Err(format!("nDCG@1 of plain passages is {first:.3}").into()),
-        false => Ok(Measured::new(asked, "questions")),
+    if first < 0.9 {
+        Err(format!("nDCG@1 of plain passages is {first:.3}").into())
+    } else {
+        Ok(Measured::new(asked, "questions"))
     }
 }
 

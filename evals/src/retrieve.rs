@@ -53,9 +53,10 @@ fn small(way: Way) -> Outcome {
     let dir = tempfile::tempdir()?;
     generated::collection(dir.path())?;
     let (asked, recall) = run_all(&[dir.path().to_string_lossy().into_owned()], None, None, way)?;
-    match recall < 0.9 {
-        true => Err(format!("of the documents that answer, {recall:.3} are found").into()),
-        false => Ok(Measured::new(asked, "questions")),
+    if recall < 0.9 {
+        Err(format!("of the documents that answer, {recall:.3} are found").into())
+    } else {
+        Ok(Measured::new(asked, "questions"))
     }
 }
 

@@ -211,7 +211,7 @@ pub(crate) enum Known {
 }
 
 /// A question with what people judged to answer it.
-pub(crate) struct Judged {
+pub(crate) struct JudgedQuestion {
     /// The question.
     pub(crate) text: String,
     /// Its answer.
@@ -221,7 +221,7 @@ pub(crate) struct Judged {
 }
 
 /// The folder of the judged set called `name`, and its questions.
-pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
+pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<JudgedQuestion>), Fault> {
     let (set, rows) = match name {
         "bioasq" => {
             let path = shared("retrieval-bioasq").join("dev/questions.jsonl.gz");
@@ -237,7 +237,7 @@ pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
     let mut questions = Vec::new();
     for line in rows.lines() {
         let row: Value = serde_json::from_str(line)?;
-        questions.push(Judged {
+        questions.push(JudgedQuestion {
             text: row["query"].as_str().unwrap_or_default().to_owned(),
             known: known(&row),
             relevant: strings(&row["relevant"]).into_iter().collect(),

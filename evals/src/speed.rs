@@ -46,9 +46,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if broken > 0 {
         missing.insert(0, format!("{broken} of {} bounds are not kept", figures.len()));
     }
-    match missing.is_empty() {
-        true => Ok(Measured::new(figures.len(), "figures")),
-        false => Err(missing.join("\n").into()),
+    if missing.is_empty() {
+        Ok(Measured::new(figures.len(), "figures"))
+    } else {
+        Err(missing.join("\n").into())
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Fault, Measured, Outcome, generated};
 const ALL: [&str; 4] = ["checklist", "planned", "supervisor", "coverage"];
 
 #[derive(Default)]
-struct Tally {
+struct StrategyCounts {
     asked: usize,
     reported: usize,
     relevant: usize,
@@ -71,16 +71,15 @@ pub(crate) fn small(args: &[String]) -> Outcome {
     generated::conflicts(dir.path())?;
     header();
     let mut asked = 0;
-    let mut tell = |set: &str, strategy: &str, tally: Tally| -> Result<(), Fault> {
+    let mut tell = |set: &str, strategy: &str, tally: StrategyCounts| -> Result<(), Fault> {
         let (held, all) = tally.quotes;
         let is_whole = tally.reported == tally.asked && held == all && all > 0;
         asked += tally.asked;
         show(set, strategy, tally);
-        match is_whole {
-            true => Ok(()),
-            false => {
-                Err(format!("{strategy}: a run has no report, or a quote is not exact").into())
-            }
+        if is_whole {
+            Ok(())
+        } else {
+            Err(format!("{strategy}: a run has no report, or a quote is not exact").into())
         }
     };
     for strategy in ALL {
@@ -109,11 +108,11 @@ fn ask(home: &Home, text: &str, folder: &str, how: &[&str]) -> Result<(i32, Vec<
     Ok((output.status.code().unwrap_or(-1), lines))
 }
 
-fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally, Fault> {
+fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<StrategyCounts, Fault> {
     let (folder, questions) = sets::judged(set)?;
     let home = Home::new(binary)?;
     let folder = folder.to_str().ok_or("the folder's path is not UTF-8")?;
-    let mut tally = Tally::default();
+    let mut tally = StrategyCounts::default();
     let answerable = questions.iter().filter(|question| !matches!(question.known, Known::Nothing));
     for it in answerable.take(limit) {
         let begun = std::time::Instant::now();
@@ -134,9 +133,14 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally,
 }
 
 /// Questions of RAMDocs of which documents answer differently, each over a folder of its own.
-fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tally, Fault> {
+fn ramdocs(
+    binary: &Path,
+    how: &[&str],
+    limit: usize,
+    rows: &Path,
+) -> Result<StrategyCounts, Fault> {
     let rows = super::conflicts::rows(rows)?;
-    let mut tally = Tally::default();
+    let mut tally = StrategyCounts::default();
     let mut done = 0;
     for row in rows {
         let documents = row["documents"].as_array().cloned().unwrap_or_default();
@@ -172,7 +176,7 @@ fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tal
     Ok(tally)
 }
 
-fn count(tally: &mut Tally, code: i32, events: &[Value], seconds: f64) {
+fn count(tally: &mut StrategyCounts, code: i32, events: &[Value], seconds: f64) {
     tally.asked += 1;
     tally.seconds.push(seconds);
     let ready = events.iter().find(|event| event["type"] == "report.ready");
@@ -223,7 +227,7 @@ fn report(events: &[Value]) -> String {
     last.and_then(|it| it["result"].as_str()).unwrap_or_default().to_owned()
 }
 
-fn show(set: &str, strategy: &str, mut it: Tally) {
+fn show(set: &str, strategy: &str, mut it: StrategyCounts) {
     let percent = |a: usize, b: usize| match b {
         0 => "-".to_owned(),
         b => format!("{a}/{b} {:.0}%", 100.0 * a as f64 / b as f64),

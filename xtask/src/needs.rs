@@ -104,9 +104,10 @@ impl<'a> LeftOut<'a> {
         }
         let names: Vec<String> =
             self.tests.iter().map(|test| format!("test(={})", test.name)).collect();
-        let others = match names.is_empty() {
-            true => "all()".to_owned(),
-            false => format!("not ({})", names.join(" + ")),
+        let others = if names.is_empty() {
+            "all()".to_owned()
+        } else {
+            format!("not ({})", names.join(" + "))
         };
         let mut out = vec!["--run-ignored".to_owned(), "all".to_owned()];
         let (mut filtered, mut is_filter, mut rest) = (false, false, false);

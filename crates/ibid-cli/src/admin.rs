@@ -3,13 +3,13 @@ use serde_json::json;
 
 use crate::args::{AdminAction, NewUserArgs, OrgAction, StoreAction, UserAction};
 use crate::console::Console;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::runtime::with_app;
 use ibid::app::App;
 use ibid::app::store_copy;
 use ibid::config::LoadedConfig;
 use ibid_core::ports::{Org, User};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::markdown::pluralize;
 
 /// The actor in the audit log for commands on this machine.
@@ -36,17 +36,17 @@ pub(super) fn admin(action: AdminAction, loaded: &LoadedConfig, console: Console
                 };
                 console.print_line(&text)?;
             }
-            Ok(Exit::Delivered)
+            Ok(ExitStatus::Delivered)
         }
         AdminAction::Purge { older_than } => {
             let days = older_than.or(loaded.settings.retention_days).ok_or_else(|| {
-                Error::new(Kind::Usage, "no retention time is set")
+                Error::new(ErrorKind::Usage, "no retention time is set")
                     .with_hint("use --older-than 30d, or set `retention_days`")
             })?;
             let what = format!("older than {days} days");
             let gone = with_audit(app, "runs.purge", &what, app.purge(days)).await?;
             console.eprint_line(&format!("deleted {gone} runs"));
-            Ok(Exit::Delivered)
+            Ok(ExitStatus::Delivered)
         }
     })
 }
@@ -86,7 +86,7 @@ async fn user(app: &App, action: UserAction, console: Console) -> CommandResult 
             console.eprint_line(&format!("deleted {user}; their runs stay"));
         }
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 fn new_user(args: NewUserArgs) -> User {
@@ -146,7 +146,7 @@ async fn org(app: &App, action: OrgAction, console: Console) -> CommandResult {
             }
         }
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// `ibid store …`.
@@ -175,7 +175,7 @@ pub(super) fn store(
             pluralize(copied.tokens, "token"),
             pluralize(copied.audited, "line")
         ));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -197,7 +197,7 @@ async fn with_audit<T>(
 
 fn json_line(row: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(row)
-        .map_err(|fault| Error::new(Kind::Internal, "writing a line").with_source(fault))
+        .map_err(|fault| Error::new(ErrorKind::Internal, "writing a line").with_source(fault))
 }
 
 /// `text` without control characters.

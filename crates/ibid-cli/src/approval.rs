@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::args::ApproveArgs;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::input_files;
 use crate::plan_view::{PlanView, PlannerAttempt};
@@ -16,7 +16,7 @@ use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::{Approval, Brief, Plan, Question, RunId};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// Maximum length of a requested change, in characters.
@@ -46,13 +46,13 @@ pub(super) fn approve(
         };
         app.send_command(&id, RunCommand::Approve(approval)).await?;
         console.eprint_line(&format!("run {id} {then}"));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
 async fn run_question(app: &App, id: &RunId) -> Result<Question> {
     let question = app.run(id).await?.question;
-    question.ok_or_else(|| Error::new(Kind::Internal, format!("run {id} has no question")))
+    question.ok_or_else(|| Error::new(ErrorKind::Internal, format!("run {id} has no question")))
 }
 
 fn validate_change(words: &str) -> Result<String> {
@@ -62,7 +62,7 @@ fn validate_change(words: &str) -> Result<String> {
         Ok(words.to_owned())
     } else {
         Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("--change is {length} characters long; allowed are 1 to {MAX_CHANGE_CHARS}"),
         )
         .with_hint("say in a sentence what the plan should include or leave out"))
@@ -219,14 +219,14 @@ impl PendingPlan {
     /// Opens the plan in the editor and returns it as edited.
     fn edit(&mut self, run: &RunId, env: &ProcessEnv) -> Result<Approval> {
         let Some(view) = &self.view else {
-            return Err(Error::new(Kind::Internal, "there is no plan to edit"));
+            return Err(Error::new(ErrorKind::Internal, "there is no plan to edit"));
         };
         let editor = ["VISUAL", "EDITOR"]
             .into_iter()
             .filter_map(|name| env.var(name))
             .find(|editor| !editor.trim().is_empty());
         let Some(editor) = editor else {
-            return Err(Error::new(Kind::Setup, "no editor is set").with_hint(format!(
+            return Err(Error::new(ErrorKind::Setup, "no editor is set").with_hint(format!(
                 "set EDITOR and resume the run, or in another terminal: ibid export {run} -f plan -o plan.json; ibid approve {run} --plan plan.json"
             )));
         };
@@ -242,7 +242,7 @@ impl PendingPlan {
         };
         open_editor(editor, &path)?;
         let text = std::fs::read_to_string(&path).map_err(|fault| {
-            Error::new(Kind::Usage, format!("reading {}", path.display()))
+            Error::new(ErrorKind::Usage, format!("reading {}", path.display()))
                 .with_source(fault)
                 .with_hint("press e to edit again")
         })?;
@@ -259,12 +259,13 @@ fn open_editor(editor: &str, path: &Path) -> Result<()> {
     let run = || {
         Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(path).status()
     };
-    let ended = tokio::task::block_in_place(run)
-        .map_err(|fault| Error::new(Kind::Setup, format!("running {editor}")).with_source(fault))?;
+    let ended = tokio::task::block_in_place(run).map_err(|fault| {
+        Error::new(ErrorKind::Setup, format!("running {editor}")).with_source(fault)
+    })?;
     if ended.success() {
         Ok(())
     } else {
-        Err(Error::new(Kind::Setup, format!("{editor} ended with {ended}"))
+        Err(Error::new(ErrorKind::Setup, format!("{editor} ended with {ended}"))
             .with_hint("press e to edit again, or Enter to approve the plan as it is"))
     }
 }
@@ -275,7 +276,7 @@ fn write_private(path: &Path, text: &str) -> Result<()> {
     let opened = ibid_core::files::private_options().create_new(true).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|fault| {
-        Error::new(Kind::Setup, format!("writing {}", path.display()))
+        Error::new(ErrorKind::Setup, format!("writing {}", path.display()))
             .with_source(fault)
             .with_hint("set TMPDIR to a writable directory")
     })

@@ -12,8 +12,8 @@ use crate::sources::{apply_filters, named_folders};
 use crate::{help, input_files};
 use ibid::app::engines::resolve;
 use ibid::config::{LoadedConfig, ProcessEnv, layers};
-use ibid_core::domain::{Mode, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Question};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// `ibid "…"`. A single word that resembles a command is refused, because it is most likely a typo; so is any plain word where no
 /// source is named, because research on it would contact every engine.
@@ -39,11 +39,16 @@ pub(super) fn run_without_command(
             format!("`ibid --help` lists the commands. To ask about it, write `ibid run {word}`");
         return Err(help::unknown_command(word).with_hint(hint).into());
     }
-    start(&args, Mode::Report, &loaded, env, console)
+    start(&args, OutputMode::Report, &loaded, env, console)
 }
 
 /// `ibid run "…"`, `ibid answer "…"`, `ibid evidence "…"`.
-pub(super) fn run(args: AskArgs, mode: Mode, env: &ProcessEnv, console: Console) -> CommandResult {
+pub(super) fn run(
+    args: AskArgs,
+    mode: OutputMode,
+    env: &ProcessEnv,
+    console: Console,
+) -> CommandResult {
     let args = input_files::read_input(args, env)?;
     let loaded = layers::load(env, &args.work.flags()?)?;
     start(&args, mode, &loaded, env, console)
@@ -52,7 +57,7 @@ pub(super) fn run(args: AskArgs, mode: Mode, env: &ProcessEnv, console: Console)
 /// Starts a run and follows it.
 fn start(
     args: &AskArgs,
-    mode: Mode,
+    mode: OutputMode,
     loaded: &LoadedConfig,
     env: &ProcessEnv,
     console: Console,
@@ -75,9 +80,12 @@ pub(super) fn follow_up(args: FollowUpArgs, env: &ProcessEnv, console: Console) 
     let args = input_files::read_input(args.ask, env)?;
     let loaded = layers::load(env, &args.work.flags()?)?;
     if args.question.is_none() && run.contains(char::is_whitespace) {
-        return Err(Error::new(Kind::Usage, "RUN is missing: which run do you want to follow up?")
-            .with_hint("name the run before the question: ibid ask last \"And in winter?\"")
-            .into());
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "RUN is missing: which run do you want to follow up?",
+        )
+        .with_hint("name the run before the question: ibid ask last \"And in winter?\"")
+        .into());
     }
     start_follow_up(&run, &args, &loaded, env, console)
 }

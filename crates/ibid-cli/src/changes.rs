@@ -1,7 +1,7 @@
 //! Comparing two runs of a question: `diff`, `rerun`.
 use crate::args::{DiffArgs, RerunArgs};
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{find, with_report};
 use crate::follow::follow;
 use crate::report_output::check_output_path;
@@ -9,7 +9,7 @@ use crate::runtime::with_app;
 use ibid::app::{App, diff_reports};
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::Question;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::changes;
 
 /// `ibid diff R1 R2`.
@@ -23,7 +23,7 @@ pub(super) fn diff(args: &DiffArgs, loaded: &LoadedConfig, console: Console) -> 
         } else {
             console.print(&changes::to_markdown(&diff))?
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -39,7 +39,7 @@ pub(super) fn rerun(
         let id = find(app, &args.run).await?;
         let before = app.run(&id).await?;
         let Some(question) = before.question.clone() else {
-            return Err(Error::new(Kind::Internal, format!("run {id} has no question")).into());
+            return Err(Error::new(ErrorKind::Internal, format!("run {id} has no question")).into());
         };
         let day = question.asked_on.clone();
         let today = jiff::Zoned::now().date().to_string();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::args::CheckArgs;
-use crate::console::{Console, Paint, columns_of};
-use crate::exit::{CommandResult, Exit};
+use crate::console::{Console, Palette, columns_of};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::indexing;
 use crate::progress::clip;
 use crate::runtime::with_app;
@@ -17,7 +17,7 @@ use ibid::app::audit::{AuditVerdict, AuditedClaim, CitedSource, SourceLookup, So
 use ibid::app::spending::SpendGrant;
 use ibid::app::{Audit, NamedFiles};
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::audit::{AuditCounts, to_json};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize;
@@ -25,11 +25,11 @@ use ibid_report::markdown::pluralize;
 /// Maximum size of the text.
 const MAX_BYTES: u64 = 1 << 20;
 /// Bytes at the beginning of a file that are searched for signs of a binary format.
-const HEAD: usize = 8192;
+const HEAD_BYTES: usize = 8192;
 /// Width of a table in a file, in columns.
-const WIDE: usize = 120;
+const TABLE_COLUMNS: usize = 120;
 /// Columns of the number, the verdict and the source.
-const FIXED: usize = 4 + 13 + 7;
+const FIXED_COLUMNS: usize = 4 + 13 + 7;
 
 /// `ibid check FILE`.
 pub(super) fn check(
@@ -70,7 +70,7 @@ fn deliver(
     console: Console,
 ) -> CommandResult {
     let counts = AuditCounts::from_audit(audit);
-    let render = |paint: Paint, width: usize| {
+    let render = |paint: Palette, width: usize| {
         if args.json {
             format!("{}\n", to_json(&shown.to_string_lossy(), audit))
         } else {
@@ -79,13 +79,13 @@ fn deliver(
     };
     match &args.output {
         None => {
-            let width = if console.read { columns_of(std::io::stdout()) } else { WIDE };
+            let width = if console.read { columns_of(std::io::stdout()) } else { TABLE_COLUMNS };
             console.print(&render(console.out, width))?;
         }
         Some(output) => {
             let path = env.cwd.join(output);
-            std::fs::write(&path, render(Paint(false), WIDE)).map_err(|fault| {
-                Error::new(Kind::Setup, format!("writing -o {}", output.display()))
+            std::fs::write(&path, render(Palette(false), TABLE_COLUMNS)).map_err(|fault| {
+                Error::new(ErrorKind::Setup, format!("writing -o {}", output.display()))
                     .with_source(fault)
                     .with_hint("name a writable file")
             })?;
@@ -96,13 +96,13 @@ fn deliver(
     }
     print_summary(audit, console);
     if !args.strict || counts.passes() {
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     console.eprint_line(&format!(
         "{} --strict: a claim is not supported or a source was not found",
         console.err.red("✗")
     ));
-    Ok(Exit::Strict)
+    Ok(ExitStatus::Strict)
 }
 
 /// Prints warnings, the cost of the model, and a hint if sources were not found.
@@ -126,7 +126,7 @@ fn print_summary(audit: &Audit, console: Console) {
         ));
     }
     let missing = audit.sources.iter().any(|(source, found)| {
-        matches!(found, SourceLookup::Nowhere(_)) && !source.is_unexplained()
+        matches!(found, SourceLookup::NotFound(_)) && !source.is_unexplained()
     });
     if missing {
         console.eprint_line(&format!(
@@ -140,7 +140,7 @@ fn print_summary(audit: &Audit, console: Console) {
 fn read_text(shown: &Path, path: &Path) -> Result<String> {
     let doing = || format!("reading FILE {}", shown.display());
     let wrong = |what: &str, hint: &str| {
-        Err(Error::new(Kind::Usage, doing()).with_source(what.to_owned()).with_hint(hint))
+        Err(Error::new(ErrorKind::Usage, doing()).with_source(what.to_owned()).with_hint(hint))
     };
     let mut bytes = Vec::new();
     let read = if shown.as_os_str() == "-" {
@@ -154,7 +154,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
         std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     if let Err(fault) = read {
-        return Err(Error::new(Kind::Usage, doing())
+        return Err(Error::new(ErrorKind::Usage, doing())
             .with_source(fault)
             .with_hint("name a readable Markdown file, or `-` for stdin"));
     }
@@ -166,7 +166,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
     }
     const OTHERS: &str =
         "name a Markdown file in UTF-8; `ibid read FILE` makes Markdown of other documents";
-    if bytes[..bytes.len().min(HEAD)].contains(&0) || bytes.starts_with(b"%PDF-") {
+    if bytes[..bytes.len().min(HEAD_BYTES)].contains(&0) || bytes.starts_with(b"%PDF-") {
         return wrong("this is not a text file", OTHERS);
     }
     let Ok(text) = String::from_utf8(bytes) else {
@@ -179,7 +179,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
 }
 
 /// The table and the totals; with `all` also sentences without a citation and sources that are never cited.
-fn page(audit: &Audit, counts: &AuditCounts, paint: Paint, width: usize, all: bool) -> String {
+fn page(audit: &Audit, counts: &AuditCounts, paint: Palette, width: usize, all: bool) -> String {
     let mut out = String::new();
     if audit.claims.is_empty() {
         out += "no sentence has a citation\n";
@@ -199,7 +199,7 @@ fn page(audit: &Audit, counts: &AuditCounts, paint: Paint, width: usize, all: bo
     out
 }
 
-fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn table(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let mut writer = TableWriter { out, paint, width };
     writer.row(["#", "verdict", "source", "claim", "what the source says"], None);
     for (nth, claim) in audit.claims.iter().enumerate() {
@@ -212,7 +212,7 @@ fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
                 0 => (n.as_str(), claim.text.as_str()),
                 _ => ("", ""),
             };
-            let result = verdict.held.verdict;
+            let result = verdict.check.verdict;
             writer.row([n, result.as_str(), &source, text, &source_text(verdict)], Some(result));
         }
     }
@@ -221,7 +221,7 @@ fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
 /// Writes a table: claim and source text side by side if there is room, else one below the other.
 struct TableWriter<'a> {
     out: &'a mut String,
-    paint: Paint,
+    paint: Palette,
     width: usize,
 }
 
@@ -239,15 +239,15 @@ impl TableWriter<'_> {
             Some(_) => text.to_owned(),
             None => self.paint.dim(text),
         };
-        let room = self.width.clamp(60, 160) - FIXED;
-        let lines = if self.width >= WIDE.min(100) {
+        let room = self.width.clamp(60, 160) - FIXED_COLUMNS;
+        let lines = if self.width >= TABLE_COLUMNS.min(100) {
             let half = room / 2;
             let quote = clip(quote, room - half - 1);
             format!("{head} {}", dim_header(format!("{} {quote}", padded(claim, half)).trim_end()))
         } else {
             let claim = clip(&single_line(claim), room);
             let quote = self.paint.dim(&clip(quote, room));
-            let below = format!("{:FIXED$}{quote}", "");
+            let below = format!("{:FIXED_COLUMNS$}{quote}", "");
             if claim.is_empty() {
                 format!("{head} {quote}")
             } else {
@@ -264,9 +264,9 @@ fn deciding_first<'a>(
     deciding: Option<&'a SourceVerdict>,
 ) -> Vec<&'a SourceVerdict> {
     let mut out: Vec<&SourceVerdict> = deciding.into_iter().collect();
-    for verdict in &claim.heard {
+    for verdict in &claim.source_verdicts {
         let known = out.iter().any(|earlier| earlier.source == verdict.source);
-        if !known && verdict.held.verdict == AuditVerdict::Contradicted {
+        if !known && verdict.check.verdict == AuditVerdict::Contradicted {
             out.push(verdict);
         }
     }
@@ -275,14 +275,14 @@ fn deciding_first<'a>(
 
 /// The quote from the source, or why there is none.
 fn source_text(verdict: &SourceVerdict) -> String {
-    match (&verdict.held.quote, &verdict.reason) {
+    match (&verdict.check.quote, &verdict.reason) {
         (Some(quote), _) => format!("“{}”", single_line(&quote.text)),
         (None, Some(why)) => single_line(why),
         (None, None) => String::new(),
     }
 }
 
-fn paint_verdict(verdict: AuditVerdict, text: &str, paint: Paint) -> String {
+fn paint_verdict(verdict: AuditVerdict, text: &str, paint: Palette) -> String {
     match verdict {
         AuditVerdict::Supported => paint.green(text),
         AuditVerdict::Partly => paint.yellow(text),
@@ -299,10 +299,10 @@ fn padded(text: &str, columns: usize) -> String {
 }
 
 /// Lists the sources that were not found, with the reason.
-fn missing_sources(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn missing_sources(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let mut lines = Vec::new();
     for (source, found) in &audit.sources {
-        if let SourceLookup::Nowhere(why) = found {
+        if let SourceLookup::NotFound(why) = found {
             let text = match source_name(source) {
                 name if name.is_empty() => format!("[{}] {}", source.n, single_line(why)),
                 name => format!("[{}] {name} — {}", source.n, single_line(why)),
@@ -324,7 +324,7 @@ fn source_name(source: &CitedSource) -> String {
 }
 
 /// Lists sentences without a citation, and sources that are never cited.
-fn uncited_notes(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn uncited_notes(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let width = width.max(60);
     if !audit.uncited.is_empty() {
         let _ = writeln!(out, "{}", paint.bold("Without a citation"));
@@ -364,12 +364,12 @@ mod tests {
         let text = "屋上緑化は年間降水量の半分を保持すると報告されている [1](https://a.example/)。 \
             Roofs keep a great deal of the rain that falls on them in every year [2](https://b.example/).\n";
         let cited = parse_citations(text);
-        let nowhere = SourceLookup::Nowhere("not in the folder\u{1b}[31m".to_owned());
+        let nowhere = SourceLookup::NotFound("not in the folder\u{1b}[31m".to_owned());
         let sought = cited.sources.iter().map(|_| nowhere.clone()).collect();
         let audit = audit_by_words(cited, sought);
         let counts = AuditCounts::from_audit(&audit);
         for width in [60, 72, 79, 100, 132, 160] {
-            let all = page(&audit, &counts, Paint(true), width, true);
+            let all = page(&audit, &counts, Palette(true), width, true);
             let plain = strip_ansi(&all);
             assert!(!plain.contains('\u{1b}'));
             let (table, _) = plain.split_once("Sources not found").unwrap();

@@ -1,18 +1,18 @@
 //! The output streams: results go to stdout; progress, notices and errors go to stderr.
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::args::ColorMode;
 use crate::exit::CommandError;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// How to write to the two streams.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
     /// Whether stdout may be coloured.
-    pub out: Paint,
+    pub out: Palette,
     /// Whether stderr may be coloured.
-    pub err: Paint,
+    pub err: Palette,
     /// Whether stdout is a terminal.
     pub read: bool,
     /// Whether stderr is a terminal on which lines can be redrawn.
@@ -25,9 +25,9 @@ pub struct Console {
 
 /// Whether a stream may be coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paint(pub bool);
+pub struct Palette(pub bool);
 
-impl Paint {
+impl Palette {
     /// `text` between the ANSI codes of `style`, if colour is on.
     pub fn style(self, style: &str, text: &str) -> String {
         if self.0 && !text.is_empty() {
@@ -93,8 +93,8 @@ impl Console {
         let err = std::io::stderr().is_terminal();
         let out = std::io::stdout().is_terminal();
         Console {
-            out: Paint(use_color(when, out, env)),
-            err: Paint(use_color(when, err, env)),
+            out: Palette(use_color(when, out, env)),
+            err: Palette(use_color(when, err, env)),
             read: out,
             live: err && env.get("TERM").is_none_or(|value| value != "dumb"),
             quiet,
@@ -165,8 +165,10 @@ fn sanitize(text: &str) -> String {
 fn write_result(result: std::io::Result<()>) -> Result<(), CommandError> {
     match result {
         Ok(()) => Ok(()),
-        Err(fault) if fault.kind() == ErrorKind::BrokenPipe => Err(CommandError::PipeClosed),
-        Err(fault) => Err(Error::new(Kind::Setup, "writing to stdout").with_source(fault).into()),
+        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Err(CommandError::PipeClosed),
+        Err(fault) => {
+            Err(Error::new(ErrorKind::Setup, "writing to stdout").with_source(fault).into())
+        }
     }
 }
 

@@ -2,22 +2,22 @@
 use std::ffi::OsString;
 
 use clap::FromArgMatches as _;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{self, ContextKind};
 
 use crate::args::{Cli, Command};
 use crate::console::Console;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
     admin, approval, ask, batch, changes, check, doctor, documents, engines, evaluation, export,
-    guard, help, init, plan, read_task, replay, runs, serve, setup, share, traces, viewer,
+    help, init, plan, read_task, replay, runs, serve, setup, share, ssrf_check, traces, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
-use ibid_core::domain::Mode;
-use ibid_core::{Error, Kind};
+use ibid_core::domain::OutputMode;
+use ibid_core::{Error, ErrorKind};
 use ibid_report::json;
 
 /// Runs the command line `args`. Reports every error itself, with `--json` also as an object on stdout.
-pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> Exit {
+pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> ExitStatus {
     let color = help::requested_color(args);
     let console = Console::from_process(color, false, false, &env.env);
     let json = args.iter().any(|arg| arg == "--json" || arg == "--jsonl");
@@ -25,7 +25,7 @@ pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> Exit {
         Ok(help_args) => help_args,
         Err(fault) => {
             console.print_error(&fault);
-            return Exit::from_kind(fault.kind());
+            return ExitStatus::from_kind(fault.kind());
         }
     };
     let args = help_args.as_deref().unwrap_or(args);
@@ -40,11 +40,11 @@ pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> Exit {
     match dispatch(cli, env, console) {
         Ok(exit) => exit,
         // `ibid … | head` is a normal way to read long output, so a closed pipe is success.
-        Err(CommandError::PipeClosed) => Exit::Delivered,
+        Err(CommandError::PipeClosed) => ExitStatus::Delivered,
         Err(CommandError::Reported(exit)) => exit,
         Err(CommandError::Fault(fault)) => {
             print_command_error(console, json, &fault);
-            Exit::from_kind(fault.kind())
+            ExitStatus::from_kind(fault.kind())
         }
     }
 }
@@ -56,14 +56,14 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
         let turns = &cli.ask.turns;
         if cli.ask.question.is_none() && turns.plan.is_none() && turns.input.is_none() {
             help::print(console)?;
-            return Ok(Exit::Usage);
+            return Ok(ExitStatus::Usage);
         }
         return ask::run_without_command(cli.ask, env, console);
     };
     match command {
-        Command::Run(args) => ask::run(args, Mode::Report, env, console),
-        Command::Answer(args) => ask::run(args, Mode::Answer, env, console),
-        Command::Evidence(args) => ask::run(args, Mode::Evidence, env, console),
+        Command::Run(args) => ask::run(args, OutputMode::Report, env, console),
+        Command::Answer(args) => ask::run(args, OutputMode::Answer, env, console),
+        Command::Evidence(args) => ask::run(args, OutputMode::Evidence, env, console),
         Command::Plan(args) => plan::plan(args, env, console),
         Command::FollowUp(args) => ask::follow_up(args, env, console),
         Command::Approve(args) => approval::approve(&args, &load(&[])?, env, console),
@@ -114,8 +114,8 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
         Command::Admin { action } => admin::admin(action, &load(&[])?, console),
         Command::Store { action } => admin::store(&action, &load(&[])?, console),
         Command::Doctor(args) => match (&args.guard, &args.guard_file) {
-            (Some(url), _) => guard::check_url(env, url, console),
-            (None, Some(file)) => guard::check_file(env, file, console),
+            (Some(url), _) => ssrf_check::check_url(env, url, console),
+            (None, Some(file)) => ssrf_check::check_file(env, file, console),
             (None, None) => doctor::doctor(env, args.json, console),
         },
         Command::Mcp(args) => serve::serve_mcp(&args, &load(&[])?, env, console),
@@ -133,13 +133,18 @@ fn print_command_error(console: Console, json: bool, fault: &Error) {
 }
 
 /// Prints the error that clap found, or the help or version that was requested.
-fn print_usage_error(args: &[OsString], console: Console, json: bool, fault: &clap::Error) -> Exit {
+fn print_usage_error(
+    args: &[OsString],
+    console: Console,
+    json: bool,
+    fault: &clap::Error,
+) -> ExitStatus {
     let text = fault.render();
-    if matches!(fault.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    if matches!(fault.kind(), error::ErrorKind::DisplayHelp | error::ErrorKind::DisplayVersion) {
         let text = if console.out.0 { text.ansi().to_string() } else { text.to_string() };
         return match console.print(&text) {
-            Err(CommandError::Fault(_)) => Exit::Failure,
-            _ => Exit::Delivered,
+            Err(CommandError::Fault(_)) => ExitStatus::Failure,
+            _ => ExitStatus::Delivered,
         };
     }
     if is_unquoted_question(fault)
@@ -150,23 +155,23 @@ fn print_usage_error(args: &[OsString], console: Console, json: bool, fault: &cl
         let fault =
             help::unknown_command(&word).with_hint(format!("did you mean `ibid {command}`?"));
         print_command_error(console, json, &fault);
-        return Exit::Usage;
+        return ExitStatus::Usage;
     }
     if is_unquoted_question(fault) && !takes_no_question(args) {
-        let fault = Error::new(Kind::Usage, "the question is more than one argument")
+        let fault = Error::new(ErrorKind::Usage, "the question is more than one argument")
             .with_hint("put it in quotes: ibid \"…\"");
         print_command_error(console, json, &fault);
-        return Exit::Usage;
+        return ExitStatus::Usage;
     }
     let colored = if console.err.0 { text.ansi().to_string() } else { text.to_string() };
     console.eprint_line(colored.trim_end());
     if json {
         let text = text.to_string();
         let first = text.lines().next().unwrap_or_default();
-        let fault = Error::new(Kind::Usage, first.trim_start_matches("error: "));
+        let fault = Error::new(ErrorKind::Usage, first.trim_start_matches("error: "));
         let _ = console.print_line(&json::error(&fault).to_string());
     }
-    Exit::Usage
+    ExitStatus::Usage
 }
 
 /// Whether the arguments name a command that takes no question.
@@ -181,10 +186,10 @@ fn takes_no_question(args: &[OsString]) -> bool {
 /// Whether clap stumbled over the second word of a question without quotes.
 fn is_unquoted_question(fault: &clap::Error) -> bool {
     fault.context().any(|(kind, value)| match (fault.kind(), kind) {
-        (ErrorKind::UnknownArgument, ContextKind::InvalidArg) => {
+        (error::ErrorKind::UnknownArgument, ContextKind::InvalidArg) => {
             !value.to_string().starts_with('-')
         }
-        (ErrorKind::ArgumentConflict, ContextKind::InvalidSubcommand) => true,
+        (error::ErrorKind::ArgumentConflict, ContextKind::InvalidSubcommand) => true,
         _ => false,
     })
 }

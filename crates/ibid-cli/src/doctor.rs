@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::runtime::block_on;
 use ibid::config::{ProcessEnv, layers};
 use ibid_server::health::{
@@ -26,10 +26,10 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
             (vec![finding_from_error("settings", &fault, fix)], Vec::new())
         }
     };
-    let exit = if findings.iter().any(|finding| finding.state == HealthState::Bad) {
-        Exit::Setup
+    let exit = if findings.iter().any(|finding| finding.state == HealthState::Error) {
+        ExitStatus::Setup
     } else {
-        Exit::Delivered
+        ExitStatus::Delivered
     };
     if as_json {
         let checks: Vec<Value> = findings.iter().map(row).collect();
@@ -38,7 +38,7 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
             .map(|(name, value, origin)| json!({"name": name, "value": value, "origin": origin}))
             .collect();
         console.print_line(
-            &json!({"ok": exit == Exit::Delivered, "checks": checks, "settings": settings})
+            &json!({"ok": exit == ExitStatus::Delivered, "checks": checks, "settings": settings})
                 .to_string(),
         )?;
         return Ok(exit);
@@ -64,18 +64,18 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
 
 fn row(finding: &HealthFinding) -> Value {
     let state = match finding.state {
-        HealthState::Good => "ok",
-        HealthState::Doubtful => "warning",
-        HealthState::Bad => "fault",
+        HealthState::Ok => "ok",
+        HealthState::Warning => "warning",
+        HealthState::Error => "fault",
     };
     json!({"name": finding.name, "state": state, "found": finding.found, "fix": finding.fix})
 }
 
 fn format_finding(finding: &HealthFinding, console: Console) -> String {
     let mark = match finding.state {
-        HealthState::Good => console.out.green("✓"),
-        HealthState::Doubtful => console.out.yellow("!"),
-        HealthState::Bad => console.out.red("✗"),
+        HealthState::Ok => console.out.green("✓"),
+        HealthState::Warning => console.out.yellow("!"),
+        HealthState::Error => console.out.red("✗"),
     };
     let mut out = format!("{mark} {:<10} {}\n", finding.name, finding.found);
     if let Some(fix) = &finding.fix {

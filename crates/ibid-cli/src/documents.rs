@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::{IndexAction, SearchArgs};
 use crate::console::Console;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::indexing;
 use crate::jsonl::json_lines;
 use crate::progress::clip;
@@ -17,7 +17,7 @@ use crate::signals::unless_stopped;
 use crate::sources::all_folders;
 use ibid::app::{Filter, ProgressFn, RefreshSummary, SearchHit, check_row, document_reader};
 use ibid::config::{LoadedConfig, ProcessEnv, Settings};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::{local_path, pluralize};
 use ibid_server::folder::resolve_folder;
@@ -42,7 +42,7 @@ pub(super) fn read(
             rows += 1;
             if let Some(fault) = &outcome.fault {
                 failed += 1;
-                console.print_error(&Error::new(Kind::Malformed, fault.clone()));
+                console.print_error(&Error::new(ErrorKind::Malformed, fault.clone()));
             }
             if json {
                 console.print_line(&outcome.row.to_string())
@@ -81,12 +81,12 @@ pub(super) fn read(
         }
     }
     if rows == 0 {
-        return Err(Error::new(Kind::NotFound, "found no document to read")
+        return Err(Error::new(ErrorKind::NotFound, "found no document to read")
             .with_hint("name a file with text, or a folder with such files")
             .into());
     }
     let delivered = if json { failed < rows } else { failed == 0 };
-    Ok(if delivered { Exit::Delivered } else { Exit::Failure })
+    Ok(if delivered { ExitStatus::Delivered } else { ExitStatus::Failure })
 }
 
 /// The web address that an argument is, if it begins with `http://` or `https://`.
@@ -99,7 +99,7 @@ pub(super) fn as_url(path: &Path) -> Option<&str> {
 fn stdin_bytes(settings: &Settings) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(settings.max_document_bytes + 1).read_to_end(&mut bytes).map_err(
-        |fault| Error::new(Kind::Malformed, "reading standard input").with_source(fault),
+        |fault| Error::new(ErrorKind::Malformed, "reading standard input").with_source(fault),
     )?;
     Ok(bytes)
 }
@@ -124,7 +124,7 @@ pub(super) fn search(
     let rows = match (&args.queries, &args.query) {
         (Some(file), _) => queries(&env.cwd.join(file), file)?,
         (None, Some(query)) if query.trim().is_empty() => {
-            return Err(Error::new(Kind::Usage, "QUERY is empty").into());
+            return Err(Error::new(ErrorKind::Usage, "QUERY is empty").into());
         }
         (None, query) => vec![(Value::Null, query.clone().unwrap_or_default())],
     };
@@ -157,7 +157,7 @@ pub(super) fn search(
                     }
                 }
             }
-            Ok(Exit::Delivered)
+            Ok(ExitStatus::Delivered)
         })
         .await
     })
@@ -195,7 +195,7 @@ fn queries(path: &Path, shown: &Path) -> Result<Vec<(Value, String)>> {
         .map(|(nth, row)| match row["query"].as_str() {
             Some(query) if !query.trim().is_empty() => Ok((row["id"].clone(), query.to_owned())),
             _ => Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!(
                     "reading --queries {} line {nth}: field `query` is missing, empty or not a string",
                     shown.display()
@@ -227,7 +227,7 @@ pub(super) fn check(
             console.print(&format_verdict(&row, &found, console))?;
         }
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 fn format_verdict(row: &Value, found: &Value, console: Console) -> String {
@@ -277,7 +277,7 @@ pub(super) fn index(
                 };
                 console.print_line(&text)?;
             }
-            Ok(Exit::Delivered)
+            Ok(ExitStatus::Delivered)
         }
         IndexAction::Rm { folder } => {
             let path = env.cwd.join(folder);
@@ -285,11 +285,14 @@ pub(super) fn index(
             let path = path.canonicalize().unwrap_or(path);
             if app.index_remove(&path).await? {
                 console.eprint_line(&format!("deleted the index of {}", path.display()));
-                Ok(Exit::Delivered)
+                Ok(ExitStatus::Delivered)
             } else {
-                Err(Error::new(Kind::NotFound, format!("there is no index of {}", path.display()))
-                    .with_hint("see `ibid index ls`")
-                    .into())
+                Err(Error::new(
+                    ErrorKind::NotFound,
+                    format!("there is no index of {}", path.display()),
+                )
+                .with_hint("see `ibid index ls`")
+                .into())
             }
         }
     })
@@ -320,7 +323,7 @@ fn print_indexed(path: &Path, summary: &RefreshSummary, console: Console) -> Com
         summary.removed,
         summary.unchanged
     ))?;
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// A size such as `1.4 MB`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::console::{Console, strip_ansi};
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::runtime::{block_on, with_app};
 use ibid::app::engines::{EngineStatus, probe, statuses};
@@ -39,7 +39,7 @@ pub(super) fn engines(
             console.out.dim("Without --folder or --engine, runs use all ready engines except those marked `only with --engine`. --try sends each ready engine a small search.")
         ))?;
     }
-    Ok(if failed { Exit::Setup } else { Exit::Delivered })
+    Ok(if failed { ExitStatus::Setup } else { ExitStatus::Delivered })
 }
 
 fn kinds(engine: &EngineStatus) -> Vec<String> {
@@ -128,11 +128,11 @@ pub(super) fn egress(
                 .collect();
             console
                 .print_line(&json!({"run": run, "hosts": hosts, "queries": queries}).to_string())?;
-            return Ok(Exit::Delivered);
+            return Ok(ExitStatus::Delivered);
         }
         console.print(&table(&traffic, console))?;
         console.print(&format_queries(&queries, console))?;
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 

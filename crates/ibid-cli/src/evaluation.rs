@@ -1,13 +1,13 @@
 //! The quality of runs: `judge`, `rate`, `stats`.
-use crate::args::{JudgeArgs, RateArgs, Thumb};
+use crate::args::{JudgeArgs, RateArgs};
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::model_notice::print_model;
 use crate::runtime::with_app;
 use crate::signals::until_stopped;
 use ibid::config::LoadedConfig;
-use ibid_core::domain::{Rating, Vote};
+use ibid_core::domain::Rating;
 use ibid_report::judgement;
 
 /// `ibid judge R`.
@@ -21,7 +21,7 @@ pub(super) fn judge(args: &JudgeArgs, loaded: &LoadedConfig, console: Console) -
         } else {
             console.print(&judgement::to_text(&found))?
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -29,17 +29,13 @@ pub(super) fn judge(args: &JudgeArgs, loaded: &LoadedConfig, console: Console) -
 pub(super) fn rate(args: &RateArgs, loaded: &LoadedConfig, console: Console) -> CommandResult {
     with_app(loaded, async |app| {
         let run = find(app, &args.run).await?;
-        let vote = match args.thumb {
-            Thumb::Up => Vote::Up,
-            Thumb::Down => Vote::Down,
-        };
         let note = args.note.as_ref().map(|note| note.trim().to_owned());
         let note = note.filter(|note| !note.is_empty());
-        app.rate(&run, Rating { vote, note }).await?;
+        app.rate(&run, Rating { vote: args.vote, note }).await?;
         if !console.quiet {
-            console.eprint_line(&format!("rated run {run} {}", vote.as_str()));
+            console.eprint_line(&format!("rated run {run} {}", args.vote.as_str()));
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -52,6 +48,6 @@ pub(super) fn stats(loaded: &LoadedConfig, json: bool, console: Console) -> Comm
         } else {
             console.print(&judgement::tally_text(&tally))?
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }

@@ -1,11 +1,11 @@
 //! Exit codes, and the result type of commands.
 use ibid_core::record::{Run, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::json::ResultSubtype;
 
 /// The exit codes. `docs/exit-codes.md` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitStatus {
     /// Success.
     Delivered = 0,
     /// A failure without a code of its own.
@@ -24,39 +24,44 @@ pub enum Exit {
     Stopped = 130,
 }
 
-impl Exit {
+impl ExitStatus {
     /// The code for an error.
-    pub(super) fn from_kind(kind: Kind) -> Exit {
+    pub(super) fn from_kind(kind: ErrorKind) -> ExitStatus {
         match kind {
-            Kind::Usage => Exit::Usage,
-            Kind::Setup => Exit::Setup,
-            Kind::Exhausted => Exit::Budget,
-            Kind::Cancelled => Exit::Stopped,
-            Kind::Transient | Kind::Malformed | Kind::NotFound | Kind::Internal => Exit::Failure,
+            ErrorKind::Usage => ExitStatus::Usage,
+            ErrorKind::Setup => ExitStatus::Setup,
+            ErrorKind::Exhausted => ExitStatus::Budget,
+            ErrorKind::Cancelled => ExitStatus::Stopped,
+            ErrorKind::Transient
+            | ErrorKind::Malformed
+            | ErrorKind::NotFound
+            | ErrorKind::Internal => ExitStatus::Failure,
         }
     }
 
     /// The `subtype` of the final JSON object.
     pub(super) fn subtype(self) -> ResultSubtype {
         match self {
-            Exit::Delivered | Exit::Strict => ResultSubtype::Success,
-            Exit::NoAnswer => ResultSubtype::NoAnswer,
-            Exit::Budget => ResultSubtype::Budget,
-            Exit::Failure | Exit::Usage | Exit::Setup | Exit::Stopped => ResultSubtype::Error,
+            ExitStatus::Delivered | ExitStatus::Strict => ResultSubtype::Success,
+            ExitStatus::NoAnswer => ResultSubtype::NoAnswer,
+            ExitStatus::Budget => ResultSubtype::Budget,
+            ExitStatus::Failure | ExitStatus::Usage | ExitStatus::Setup | ExitStatus::Stopped => {
+                ResultSubtype::Error
+            }
         }
     }
 
     /// The code for an ended run.
-    pub(super) fn from_run(run: &Run, strict: bool) -> Exit {
+    pub(super) fn from_run(run: &Run, strict: bool) -> ExitStatus {
         match (ResultSubtype::from_run(run), run.status) {
-            (ResultSubtype::Success, _) if strict && !passes_checks(run) => Exit::Strict,
-            (ResultSubtype::Success, _) => Exit::Delivered,
-            (ResultSubtype::NoAnswer, _) => Exit::NoAnswer,
-            (ResultSubtype::Budget, _) => Exit::Budget,
+            (ResultSubtype::Success, _) if strict && !passes_checks(run) => ExitStatus::Strict,
+            (ResultSubtype::Success, _) => ExitStatus::Delivered,
+            (ResultSubtype::NoAnswer, _) => ExitStatus::NoAnswer,
+            (ResultSubtype::Budget, _) => ExitStatus::Budget,
             (ResultSubtype::Error, RunStatus::Failed) => {
-                Exit::from_kind(run.failure.unwrap_or(Kind::Internal))
+                ExitStatus::from_kind(run.failure.unwrap_or(ErrorKind::Internal))
             }
-            (ResultSubtype::Error, _) => Exit::Failure,
+            (ResultSubtype::Error, _) => ExitStatus::Failure,
         }
     }
 }
@@ -65,9 +70,9 @@ impl Exit {
 fn passes_checks(run: &Run) -> bool {
     run.report.as_ref().is_some_and(|report| {
         let checks = report.checks;
-        checks.quotes.held == checks.quotes.total
-            && checks.claims.held == checks.claims.total
-            && checks.numbers.held == checks.numbers.total
+        checks.quotes.passed == checks.quotes.total
+            && checks.claims.passed == checks.claims.total
+            && checks.numbers.passed == checks.numbers.total
             && checks.contradictions == 0
             && report.method.gate.pass
     })
@@ -79,7 +84,7 @@ pub enum CommandError {
     /// An error that is not printed yet.
     Fault(Error),
     /// An error that is already printed; the program ends with this code.
-    Reported(Exit),
+    Reported(ExitStatus),
     /// The reader of stdout has closed the pipe, which is not a failure.
     PipeClosed,
 }
@@ -91,4 +96,4 @@ impl From<Error> for CommandError {
 }
 
 /// The exit code of a command, or why it ended early.
-pub(super) type CommandResult = std::result::Result<Exit, CommandError>;
+pub(super) type CommandResult = std::result::Result<ExitStatus, CommandError>;

@@ -2,7 +2,7 @@
 use ibid::app::App;
 use ibid_core::domain::{Report, RunId};
 use ibid_core::record::{Run, RunStatus};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// The status shown for a run that has not ended while no process works on it.
@@ -23,7 +23,8 @@ pub(super) async fn find_unfinished(app: &App) -> Result<Option<RunId>> {
 /// `NotFound` if there is no such run, `Usage` if there are several.
 pub(super) async fn find(app: &App, name: &str) -> Result<RunId> {
     let runs = app.runs().await?;
-    let missing = |message: String| Error::new(Kind::NotFound, message).with_hint("see `ibid ls`");
+    let missing =
+        |message: String| Error::new(ErrorKind::NotFound, message).with_hint("see `ibid ls`");
     if name == "last" {
         return runs
             .first()
@@ -41,7 +42,7 @@ pub(super) async fn find(app: &App, name: &str) -> Result<RunId> {
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.run_id.clone()),
         (Some(one), Some(other)) => Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("run `{name}` is ambiguous: {}, {}, …", one.run_id, other.run_id),
         )
         .with_hint("write more of the ID")),
@@ -79,7 +80,7 @@ async fn no_report_error(app: &App, run: &Run) -> Result<Error> {
         (INTERRUPTED, format!("continue it with: ibid resume {id}"))
     };
     let message = format!("run {id} has no report ({why})");
-    Ok(Error::new(Kind::NotFound, message).with_hint(hint))
+    Ok(Error::new(ErrorKind::NotFound, message).with_hint(hint))
 }
 
 async fn newest_with_report(app: &App) -> Result<Option<RunId>> {

@@ -6,7 +6,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::args::OutputArgs;
 use crate::console::Console;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::indexing;
 use crate::live::{LiveCommand, LiveScreen, STOPS_ON_LEAVE, next_command};
 use crate::online_eval::judge_online;
@@ -23,7 +23,7 @@ use ibid_core::record::Envelope;
 use ibid_report::escape;
 
 /// How often the display is redrawn.
-const TICK: Duration = Duration::from_millis(100);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows a run until it ends, then prints or writes its report.
 ///
@@ -39,7 +39,7 @@ pub(super) async fn follow(
     let began = Instant::now();
     let mut view = RunFollower::open(app, running.id.clone(), output, env, console, began)?;
     let mut signals = Signals::listen()?;
-    let mut tick = tokio::time::interval(TICK);
+    let mut tick = tokio::time::interval(REDRAW_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut events = running.follow(0);
     let finish = running.finish_handle();
@@ -54,14 +54,14 @@ pub(super) async fn follow(
             },
             answer = view.prompter.next_line() => {
                 if view.take_answer(answer).await?.is_break() {
-                    return Ok(Exit::Stopped);
+                    return Ok(ExitStatus::Stopped);
                 }
             }
             Ok(()) = indexing.changed() => view.show_indexing(*indexing.borrow_and_update()),
             command = next_command(&mut view.live, &mut signals) => {
                 let is_indexing = indexing.borrow().is_some();
                 if view.handle_reply(command, is_indexing, &finish).await.is_break() {
-                    return Ok(Exit::Stopped);
+                    return Ok(ExitStatus::Stopped);
                 }
             }
             _ = tick.tick() => view.tick()?,

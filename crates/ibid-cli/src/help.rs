@@ -8,7 +8,7 @@ use clap::{ColorChoice, CommandFactory as _};
 use crate::args::{Cli, ColorMode};
 use crate::console::Console;
 use crate::exit::CommandError;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The commands by topic. A test checks that every command is listed once.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -130,7 +130,7 @@ pub(super) fn move_global_options(args: &[OsString]) -> Option<Vec<OsString>> {
 
 /// The error for a word that is not a command.
 pub(super) fn unknown_command(word: &str) -> Error {
-    Error::new(Kind::Usage, format!("there is no command `{word}`"))
+    Error::new(ErrorKind::Usage, format!("there is no command `{word}`"))
 }
 
 /// The command line without colours and front page, for manual pages and completions.

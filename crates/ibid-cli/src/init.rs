@@ -3,12 +3,12 @@ use std::io::BufRead as _;
 use std::path::Path;
 
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::runtime::block_on;
 use ibid::app::discover::{Discovery, discover};
 use ibid::app::engines::statuses;
 use ibid::config::{LoadedConfig, ProcessEnv, default_model, file, layers};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// The variables of engine keys that `init` accepts.
@@ -65,7 +65,7 @@ pub(super) fn init(env: &ProcessEnv, yes: bool, console: Console) -> CommandResu
         "\nNow ask: {}\nCheck the setup: ibid doctor",
         console.err.cyan(next)
     ));
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 fn plan(prompter: &mut InitPrompter, loaded: &LoadedConfig, found: &Discovery) -> InitPlan {
@@ -214,7 +214,7 @@ impl InitPrompter {
 /// Writes variables to the file of keys, which only its owner may read. Replaces the value of a variable that is there.
 fn save_keys(path: &Path, keys: &[(String, String)]) -> Result<()> {
     let failed = |cause: std::io::Error| {
-        Error::new(Kind::Setup, format!("writing {}", path.display()))
+        Error::new(ErrorKind::Setup, format!("writing {}", path.display()))
             .with_source(cause)
             .with_hint("make the directory writable, or set the variables in your environment")
     };

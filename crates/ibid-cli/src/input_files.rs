@@ -8,7 +8,7 @@ use crate::args::{AskArgs, InteractionArgs};
 use ibid::app::plan_file::{MAX_BYTES, PlanFile};
 use ibid::config::{Flag, ProcessEnv};
 use ibid_core::domain::DialogueTurn;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_server::request::{DIALOGUE, PlanChoice, ResearchRequest, parse_turns};
 
 /// `args` with the values of `--input` for everything that no option sets.
@@ -28,7 +28,7 @@ pub(super) fn read_input(mut args: AskArgs, env: &ProcessEnv) -> Result<AskArgs>
     };
     request.and_then(|request| apply_request(&mut args, request)).map_err(|fault| {
         let what = format!("reading --input {}: {}", file.display(), fault.chain());
-        Error::new(Kind::Usage, what).with_hint(fault.hint().unwrap_or(
+        Error::new(ErrorKind::Usage, what).with_hint(fault.hint().unwrap_or(
             "write {\"query\": \"…\", \"breadth\": 4, \"depth\": 2, \"mode\": \"report\"} into it",
         ))
     })?;
@@ -89,7 +89,7 @@ pub(super) fn dialogue(args: &InteractionArgs, env: &ProcessEnv) -> Result<Vec<D
         let rows = value.get(DIALOGUE).unwrap_or(&value);
         let more = parse_turns(rows).map_err(|what| {
             let doing = format!("reading --dialogue {}: {what}", file.display());
-            Error::new(Kind::Usage, doing).with_hint(
+            Error::new(ErrorKind::Usage, doing).with_hint(
                 "write a list such as [{\"assistant\": \"Which roof?\", \"user\": \"A flat one\"}]",
             )
         })?;
@@ -125,7 +125,7 @@ pub(super) fn wants_approval(args: &AskArgs, env: &ProcessEnv) -> Result<bool> {
         None if !std::io::stdin().is_terminal() => "stdin is not a terminal".to_owned(),
         None => return Ok(true),
     };
-    Err(Error::new(Kind::Usage, format!("--approve needs your approval, but {why}")).with_hint(
+    Err(Error::new(ErrorKind::Usage, format!("--approve needs your approval, but {why}")).with_hint(
         "make the plan first (`ibid plan \"…\" --json > plan.json`, then `ibid run --plan plan.json`), or add --jsonl and approve with `ibid approve RUN`",
     ))
 }
@@ -151,7 +151,7 @@ fn check_single_stdin(args: &AskArgs) -> Result<()> {
     match named.len() {
         0 | 1 => Ok(()),
         _ => Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("{} cannot all be read from stdin", named.join(" and ")),
         )
         .with_hint("put all but one into files")),
@@ -161,7 +161,7 @@ fn check_single_stdin(args: &AskArgs) -> Result<()> {
 fn json(flag: &str, file: &Path, env: &ProcessEnv) -> Result<Value> {
     let text = text(flag, file, env)?;
     serde_json::from_str(&text).map_err(|fault| {
-        Error::new(Kind::Usage, format!("reading {flag} {}: it is not JSON", file.display()))
+        Error::new(ErrorKind::Usage, format!("reading {flag} {}: it is not JSON", file.display()))
             .with_source(fault)
             .with_hint("docs/turns.md describes the format")
     })
@@ -178,12 +178,12 @@ fn text(flag: &str, file: &Path, env: &ProcessEnv) -> Result<String> {
             .and_then(|file| file.take(most).read_to_string(&mut text)),
     };
     read.map_err(|fault| {
-        Error::new(Kind::Usage, doing.clone())
+        Error::new(ErrorKind::Usage, doing.clone())
             .with_source(fault)
             .with_hint("name an existing file, or `-` for stdin")
     })?;
     if text.len() > MAX_BYTES {
-        Err(Error::new(Kind::Usage, format!("{doing}: it is longer than 256 KiB")))
+        Err(Error::new(ErrorKind::Usage, format!("{doing}: it is longer than 256 KiB")))
     } else {
         Ok(text)
     }

@@ -2,7 +2,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use serde_json::Value;
 
 /// The values of a JSONL file with their line numbers, from 1. Blank lines are skipped. If `shown` is `-`, stdin is read
@@ -19,7 +19,7 @@ pub(super) fn json_lines(flag: &str, path: &Path, shown: &Path) -> Result<Vec<(u
         std::fs::read(path)
     };
     let bytes = bytes.map_err(|fault| {
-        Error::new(Kind::Usage, doing())
+        Error::new(ErrorKind::Usage, doing())
             .with_source(fault)
             .with_hint("name a file with one JSON object per line")
     })?;
@@ -29,7 +29,7 @@ pub(super) fn json_lines(flag: &str, path: &Path, shown: &Path) -> Result<Vec<(u
             continue;
         }
         let row = serde_json::from_slice(line).map_err(|fault| {
-            Error::new(Kind::Usage, format!("{} line {}", doing(), nth + 1))
+            Error::new(ErrorKind::Usage, format!("{} line {}", doing(), nth + 1))
                 .with_source(format!("this is not JSON: {fault}"))
                 .with_hint("write one JSON object per line")
         })?;

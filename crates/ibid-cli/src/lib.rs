@@ -18,14 +18,13 @@ mod exit;
 mod export;
 mod find_run;
 mod follow;
-mod guard;
 mod help;
 mod indexing;
 mod init;
 mod input_files;
 mod jsonl;
 pub mod live;
-mod log_lines;
+mod log_subscriber;
 mod model_notice;
 mod online_eval;
 mod plan;
@@ -45,6 +44,7 @@ mod setup;
 mod share;
 mod signals;
 mod sources;
+mod ssrf_check;
 mod terminal_report;
 mod traces;
 mod viewer;
@@ -55,7 +55,7 @@ use ibid::config::ProcessEnv;
 
 use args::ColorMode;
 use console::Console;
-use exit::Exit;
+use exit::ExitStatus;
 
 /// Runs the command line `args`, whose first word is the program's name, and returns the exit code.
 pub fn main(args: Vec<OsString>) -> u8 {
@@ -64,7 +64,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Err(fault) => {
             let console = Console::from_process(ColorMode::Auto, false, false, &Default::default());
             console.print_error(&fault);
-            Exit::from_kind(fault.kind())
+            ExitStatus::from_kind(fault.kind())
         }
     };
     exit as u8

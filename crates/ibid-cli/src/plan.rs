@@ -2,8 +2,8 @@
 use std::path::Path;
 
 use crate::args::{OutputArgs, PlanArgs, ReportFormat};
-use crate::console::{Console, Paint};
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::console::{Console, Palette};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::input_files;
 use crate::plan_view::{PlanView, PlannerAttempt};
@@ -15,8 +15,8 @@ use ibid::app::App;
 use ibid::app::models::{budgeted_estimate, reasoning_steps};
 use ibid::app::spending::SpendGrant;
 use ibid::config::{LoadedConfig, ProcessEnv, layers};
-use ibid_core::domain::{Mode, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Question};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// `ibid plan "…"`.
 pub(super) fn plan(args: PlanArgs, env: &ProcessEnv, console: Console) -> CommandResult {
@@ -24,31 +24,31 @@ pub(super) fn plan(args: PlanArgs, env: &ProcessEnv, console: Console) -> Comman
     let args = input_files::read_input(args.ask, env)?;
     if args.turns.follows.is_some() {
         let what = "follows is not supported by `ibid plan`";
-        return Err(Error::new(Kind::Usage, what).with_hint("use it with `ibid run`").into());
+        return Err(Error::new(ErrorKind::Usage, what).with_hint("use it with `ibid run`").into());
     }
     let loaded = layers::load(env, &args.work.flags()?)?;
     let output = &args.output;
     check_plan_format(output)?;
-    let question = build_question(&args, Mode::Report, &loaded, env)?;
+    let question = build_question(&args, OutputMode::Report, &loaded, env)?;
     with_app(&loaded, async |app| {
         let view = make_plan(app, question, by_model).await?;
         let as_json = wants_json(output);
         let object = view.json()?;
-        let text = |paint: Paint| {
+        let text = |paint: Palette| {
             if as_json { format!("{object}\n") } else { view.text(paint) }
         };
         match &output.output {
             Some(path) => {
                 let name = if as_json { "plan.json" } else { "plan.txt" };
                 let path = output_path(&env.cwd.join(path), name)?;
-                write_text(&path, &text(Paint(false)))?;
+                write_text(&path, &text(Palette(false)))?;
                 if !console.quiet {
                     console.eprint_line(&format!("wrote {}", path.display()));
                 }
             }
             None => console.print(&text(console.out))?,
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -89,7 +89,7 @@ pub(super) fn export(
         let run = app.run(&find(app, name).await?).await?;
         let (Some(question), Some(brief), Some(plan)) = (run.question, run.brief, run.plan) else {
             let what = format!("run {} has no plan", run.id);
-            return Err(Error::new(Kind::NotFound, what)
+            return Err(Error::new(ErrorKind::NotFound, what)
                 .with_hint("the run ended before its plan was ready; ask again")
                 .into());
         };
@@ -104,7 +104,7 @@ pub(super) fn export(
             }
             None => console.print(&text)?,
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -114,7 +114,7 @@ fn check_plan_format(output: &OutputArgs) -> Result<()> {
     match output.format.or(ending) {
         None | Some(ReportFormat::Md | ReportFormat::Json) => Ok(()),
         Some(form) => Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("format `{}` is for reports, not for plans", form.info().name),
         )
         .with_hint("write -f md (text to read) or -f json (for `ibid run --plan`)")),

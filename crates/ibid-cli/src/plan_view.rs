@@ -3,10 +3,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::console::Paint;
+use crate::console::Palette;
 use crate::progress::clock;
 use ibid_core::Result;
-use ibid_core::domain::{Brief, CostEstimate, Mode, Plan, Question, ReasoningEffort, Strategy};
+use ibid_core::domain::{
+    Brief, CostEstimate, OutputMode, Plan, Question, ReasoningEffort, Strategy,
+};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize_as;
 use ibid_report::phrases::grouped;
@@ -20,7 +22,7 @@ pub(super) struct PlanView {
     pub(super) plan: Plan,
     /// The most that models may cost, if the run uses any.
     pub(super) models: Option<CostEstimate>,
-    /// How much models are asked to reason, by step; without steps whose models cannot be told.
+    /// How much models are asked to reason, by step; without steps whose models are unknown.
     pub(super) reasoning: Vec<(&'static str, ReasoningEffort)>,
     /// How the planner model was asked, if it was.
     pub(super) attempt: Option<PlannerAttempt>,
@@ -72,7 +74,7 @@ impl PlanView {
     }
 
     /// The plan as text. If the planner model failed, only the brief: the plan used instead was made without a model.
-    pub(super) fn text(&self, paint: Paint) -> String {
+    pub(super) fn text(&self, paint: Palette) -> String {
         match self.attempt.as_ref().and_then(|attempt| attempt.failed.as_ref()) {
             Some(why) => format!(
                 "{}\n{}\n",
@@ -92,7 +94,7 @@ impl PlanView {
     }
 
     /// The whole plan as text.
-    pub(super) fn full_text(&self, paint: Paint) -> String {
+    pub(super) fn full_text(&self, paint: Palette) -> String {
         let mut out = self.scope(paint);
         out += &format!("\n{}\n", paint.bold("In words"));
         for paragraph in to_prose(&self.brief, &self.plan).split("\n\n") {
@@ -117,7 +119,7 @@ impl PlanView {
     }
 
     /// The refined question and its scope.
-    fn scope(&self, paint: Paint) -> String {
+    fn scope(&self, paint: Palette) -> String {
         let brief = &self.brief;
         let mut out = format!("{}\n\n", paint.bold(&single_line(&brief.question)));
         out += &format_list("About", &brief.subjects);
@@ -189,22 +191,22 @@ impl PlanView {
     fn report_form(&self) -> String {
         let writing = &self.plan.writing;
         let form = match self.question.mode {
-            Mode::Report => "a cited report",
-            Mode::Answer => "one line of at most 140 characters",
-            Mode::Evidence => "passages by source, without prose",
+            OutputMode::Report => "a cited report",
+            OutputMode::Answer => "one line of at most 140 characters",
+            OutputMode::Evidence => "passages by source, without prose",
         };
         let titles: Vec<String> =
             writing.sections.iter().map(|section| single_line(&section.title)).collect();
         let lang = self.question.lang.as_ref().unwrap_or(&self.brief.lang);
         let mut out = format!("  Form      {form}, language {}\n", single_line(lang));
-        if self.question.mode == Mode::Report {
+        if self.question.mode == OutputMode::Report {
             out += &format!("  Sections  {}\n", titles.join("; "));
         }
         out += &format!("  Tone      {}\n", single_line(&writing.desired_tone));
         out
     }
 
-    /// How much models are asked to reason in which steps; empty if none can be told.
+    /// How much models are asked to reason in which steps; empty if none is known.
     fn reasoning_line(&self) -> String {
         let mut groups: BTreeMap<ReasoningEffort, Vec<&str>> = BTreeMap::new();
         for (step, effort) in &self.reasoning {
@@ -293,14 +295,14 @@ mod tests {
 
     #[test]
     fn where_the_planner_failed_the_brief_alone_is_shown_and_what_takes_over_is_said() {
-        let whole = plan_view(None).text(Paint(false));
+        let whole = plan_view(None).text(Palette(false));
         assert!(whole.contains("A complete answer covers") && whole.contains("Q1"));
         let failed = Some(PlannerAttempt { failed: Some("it was away".to_owned()), usd: None });
         let it = plan_view(failed);
-        let alone = it.text(Paint(false));
+        let alone = it.text(Palette(false));
         assert!(alone.contains("In scope") && !alone.contains("Q1"), "{alone}");
         assert!(alone.contains("(it was away). The plan made without a model is used"));
-        assert!(it.full_text(Paint(false)).contains("Q1"));
+        assert!(it.full_text(Palette(false)).contains("Q1"));
         assert_eq!(it.json().unwrap()["planner_failed"], "it was away");
     }
 

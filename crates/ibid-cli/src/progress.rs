@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::console::{Paint, strip_ansi};
+use crate::console::{Palette, strip_ansi};
 use ibid_core::domain::{Coverage, CoverageRow, Report, RunId};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
@@ -98,7 +98,7 @@ impl ProgressView {
     }
 
     /// The block, at most [`MAX_LINES`] lines of at most `width` columns.
-    pub fn lines(&self, paint: Paint, width: usize, frame: usize, seconds: u64) -> Vec<String> {
+    pub fn lines(&self, paint: Palette, width: usize, frame: usize, seconds: u64) -> Vec<String> {
         let mut out = vec![self.title(paint, width, seconds), self.counts(paint, width)];
         for (nth, item) in self.in_flight.iter().rev().take(2).enumerate() {
             let ActiveItem { agent, verb, what } = item;
@@ -121,7 +121,7 @@ impl ProgressView {
         out
     }
 
-    fn title(&self, paint: Paint, width: usize, seconds: u64) -> String {
+    fn title(&self, paint: Palette, width: usize, seconds: u64) -> String {
         let question = self.run.question.as_ref();
         let effort =
             question.map_or("", |question| ibid::config::effort::name(question.method.effort));
@@ -140,7 +140,7 @@ impl ProgressView {
         format!("▸ {}{gap}{}", paint.bold(&text), paint.dim(&right))
     }
 
-    fn counts(&self, paint: Paint, width: usize) -> String {
+    fn counts(&self, paint: Palette, width: usize) -> String {
         let run = &self.run;
         let mut parts = Vec::new();
         parts.push(match &run.plan {
@@ -168,7 +168,7 @@ impl ProgressView {
         paint.dim(&clip(&format!("  {}", parts.join("   ")), width))
     }
 
-    fn table(&self, paint: Paint, width: usize) -> Vec<String> {
+    fn table(&self, paint: Palette, width: usize) -> Vec<String> {
         let rows = self.rows();
         if rows.is_empty() {
             return Vec::new();
@@ -226,7 +226,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn row(&self, coverage: &CoverageRow, paint: Paint) -> String {
+    fn row(&self, coverage: &CoverageRow, paint: Palette) -> String {
         let mut out = format!("  {}  ", padded(&clip(&label(coverage), self.label), self.label));
         for nth in self.rounds.clone() {
             let dots = match coverage.by_round.get(nth) {
@@ -319,15 +319,15 @@ pub fn clock(seconds: u64) -> String {
 }
 
 /// The last line of a run: the size of its report and what was checked.
-pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Paint) -> String {
+pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Palette) -> String {
     let Some(report) = run.report.as_deref() else {
         return String::new();
     };
     let mut parts = vec![
         format!("{} words", grouped(words(report) as u64, ' ')),
         pluralize(report.sources.len() as u64, "source"),
-        format!("{}/{} quotes verified", report.checks.quotes.held, report.checks.quotes.total),
-        format!("{}/{} claims cited", report.checks.claims.held, report.checks.claims.total),
+        format!("{}/{} quotes verified", report.checks.quotes.passed, report.checks.quotes.total),
+        format!("{}/{} claims cited", report.checks.claims.passed, report.checks.claims.total),
     ];
     if report.checks.removed > 0 {
         parts.push(format!("{} unsupported removed", report.checks.removed));

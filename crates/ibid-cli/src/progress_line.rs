@@ -5,13 +5,13 @@ use ibid_core::record::{Envelope, Event, SearchOutcome};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::event_line;
 
-/// The plain lines of a run. Engines that cannot be reached are told once, in one line for all, unless every event is asked for.
+/// The plain lines of a run. Engines that cannot be reached are reported once, in one line for all, unless every event is asked for.
 #[derive(Debug, Default)]
 pub struct ProgressLines {
     /// Every engine that could not be reached.
     unreached: BTreeSet<String>,
-    /// Those that no line has told yet.
-    untold: Vec<String>,
+    /// Those that no line has reported yet.
+    unreported: Vec<String>,
 }
 
 impl ProgressLines {
@@ -22,15 +22,15 @@ impl ProgressLines {
                 if !verbose =>
             {
                 if self.unreached.insert(engine.clone()) {
-                    self.untold.push(single_line(engine));
+                    self.unreported.push(single_line(engine));
                 }
                 return Vec::new();
             }
             Event::SearchStarted { .. } | Event::SearchCompleted { .. } => {}
-            _ if !self.untold.is_empty() => {
-                let engines = std::mem::take(&mut self.untold).join(", ");
-                let told = format!("search: cannot reach {engines}");
-                return [Some(told), progress_line(envelope, verbose)]
+            _ if !self.unreported.is_empty() => {
+                let engines = std::mem::take(&mut self.unreported).join(", ");
+                let unreachable = format!("search: cannot reach {engines}");
+                return [Some(unreachable), progress_line(envelope, verbose)]
                     .into_iter()
                     .flatten()
                     .collect();

@@ -10,7 +10,7 @@ use crate::progress_line::{ProgressLines, progress_line};
 use ibid::app::IndexProgress;
 use ibid_core::domain::RunId;
 use ibid_core::record::{Envelope, ToolProgressTracker};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::markdown::pluralize;
 
 /// The progress of a run, as the output flags ask for it.
@@ -54,14 +54,14 @@ impl ProgressScreen {
         self.view.apply(event);
         if self.jsonl {
             let line = serde_json::to_string(event).map_err(|fault| {
-                Error::new(Kind::Internal, "writing an event").with_source(fault)
+                Error::new(ErrorKind::Internal, "writing an event").with_source(fault)
             })?;
             self.console.print_line(&line)?;
         }
         if let Some(tracker) = &mut self.tool_progress {
             if let Some(progress) = tracker.update(event) {
                 let line = serde_json::to_string(&progress).map_err(|fault| {
-                    Error::new(Kind::Internal, "writing progress").with_source(fault)
+                    Error::new(ErrorKind::Internal, "writing progress").with_source(fault)
                 })?;
                 self.console.eprint_line(&line);
             }

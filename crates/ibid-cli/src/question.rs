@@ -6,8 +6,8 @@ use crate::input_files;
 use crate::sources::{all_folders, date_range, named_folders};
 use ibid::app::plan_file::PlanFile;
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::domain::{Mode, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Question};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_server::request::{method_for, parse_lang, select_engines, validate_question};
 
 /// Passes `question` on if it has somewhere to search, or follows a run whose sources it may use without a search.
@@ -17,7 +17,7 @@ use ibid_server::request::{method_for, parse_lang, select_engines, validate_ques
 pub(super) fn require_sources(question: Question) -> Result<Question> {
     let may_search = !question.folders.is_empty() || !question.engines.is_empty();
     if !may_search && question.follows.is_none() {
-        return Err(Error::new(Kind::Setup, "no folder or engine to search")
+        return Err(Error::new(ErrorKind::Setup, "no folder or engine to search")
             .with_hint("name a folder of documents with --folder DIR, or engines with --engine web (`ibid engines` lists them)"));
     }
     Ok(question)
@@ -29,7 +29,7 @@ pub(super) fn require_sources(question: Question) -> Result<Question> {
 /// `Usage` or `Setup` for an option, file or setting that is invalid.
 pub(super) fn build_question(
     args: &AskArgs,
-    mode: Mode,
+    mode: OutputMode,
     loaded: &LoadedConfig,
     env: &ProcessEnv,
 ) -> Result<Question> {
@@ -120,13 +120,14 @@ fn read_question(given: Option<&str>) -> Result<String> {
                 .take(Question::MAX_BYTES as u64 + 1)
                 .read_to_string(&mut text)
                 .map_err(|fault| {
-                    Error::new(Kind::Usage, "reading the question from stdin").with_source(fault)
+                    Error::new(ErrorKind::Usage, "reading the question from stdin")
+                        .with_source(fault)
                 })?;
             text
         }
         Some(text) => text.to_owned(),
         None => {
-            return Err(Error::new(Kind::Usage, "question is missing")
+            return Err(Error::new(ErrorKind::Usage, "question is missing")
                 .with_hint("write it in quotes, or `-` to read it from stdin"));
         }
     };

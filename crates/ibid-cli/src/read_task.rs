@@ -2,13 +2,13 @@
 use crate::args::ReadArgs;
 use crate::console::Console;
 use crate::documents::{as_url, terminal_safe};
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::runtime::with_app;
 use ibid::app::spending::SpendGrant;
 use ibid::app::{App, PageSummary};
 use ibid::config::LoadedConfig;
 use ibid_core::domain::Question;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// Prints one object or passage per document, in the order of the command line. Documents that cannot be read are reported on
@@ -35,8 +35,8 @@ pub(super) fn read_for_task(
             }
         }
         Ok(match read {
-            0 => Exit::Failure,
-            _ => Exit::Delivered,
+            0 => ExitStatus::Failure,
+            _ => ExitStatus::Delivered,
         })
     })
 }
@@ -48,7 +48,7 @@ async fn summarize(app: &App, path: &std::path::Path, task: &Question) -> Result
     }
     if path.is_dir() || path.as_os_str() == "-" {
         let doing = format!("reading {} for a task", path.display());
-        return Err(Error::new(Kind::Usage, doing)
+        return Err(Error::new(ErrorKind::Usage, doing)
             .with_hint("name files or web addresses; for a folder, ask: ibid \"…\" --folder DIR"));
     }
     app.summarize_file(path, task, &grant).await
@@ -60,7 +60,7 @@ fn print_summary(
     console: Console,
 ) -> std::result::Result<(), CommandError> {
     if let Some(message) = &summary.message {
-        console.print_error(&Error::new(Kind::Malformed, message.clone()));
+        console.print_error(&Error::new(ErrorKind::Malformed, message.clone()));
     }
     if let Some(reason) = &summary.unaided {
         console.eprint_line(&format!(
@@ -71,8 +71,8 @@ fn print_summary(
     }
     if json {
         let row = serde_json::to_string(summary);
-        let row =
-            row.map_err(|fault| Error::new(Kind::Internal, "writing a row").with_source(fault))?;
+        let row = row
+            .map_err(|fault| Error::new(ErrorKind::Internal, "writing a row").with_source(fault))?;
         return console.print_line(&row);
     }
     match summary.status.as_str() {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::args::ReplayArgs;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::follow::follow;
 use crate::report_output::{check_output_path, deliver};
@@ -15,7 +15,7 @@ use crate::sources::{apply_filters, named_folders};
 use ibid::app::{App, Recording, ReplayCounts, ReplayDiff};
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::Question;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::PagesByHash;
 
 /// `ibid export R -f recording`.
@@ -30,7 +30,7 @@ pub(super) fn export(
         let text = recording.to_jsonl()?;
         let Some(path) = path else {
             console.print(&text)?;
-            return Ok(Exit::Delivered);
+            return Ok(ExitStatus::Delivered);
         };
         let path = if path.is_dir() {
             path.join(format!("{}.recording.jsonl", recording.run))
@@ -38,12 +38,12 @@ pub(super) fn export(
             path.to_owned()
         };
         std::fs::write(&path, text).map_err(|fault| {
-            Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+            Error::new(ErrorKind::Setup, format!("writing -o {}", path.display()))
                 .with_source(fault)
                 .with_hint("name a writable file or directory")
         })?;
         console.eprint_line(&format!("wrote {}", path.display()));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -72,7 +72,7 @@ fn load_recording(file: &Path, env: &ProcessEnv) -> Result<Recording> {
             .and_then(|mut file| file.read_to_end(&mut bytes)),
     };
     outcome.map_err(|fault| {
-        Error::new(Kind::Usage, format!("reading recording {name}"))
+        Error::new(ErrorKind::Usage, format!("reading recording {name}"))
             .with_source(fault)
             .with_hint("make one with `ibid export RUN -f recording -o FILE`")
     })?;
@@ -92,7 +92,7 @@ async fn replay_report(
     if args.output.jsonl {
         for event in &replayed.events {
             let line = serde_json::to_string(event).map_err(|fault| {
-                Error::new(Kind::Internal, "writing an event").with_source(fault)
+                Error::new(ErrorKind::Internal, "writing an event").with_source(fault)
             })?;
             console.print_line(&line)?;
         }
@@ -114,9 +114,9 @@ async fn replay_report(
         ));
     }
     Ok(match exit {
-        _ if !same => Exit::Strict,
-        Exit::Strict => Exit::Strict,
-        _ => Exit::Delivered,
+        _ if !same => ExitStatus::Strict,
+        ExitStatus::Strict => ExitStatus::Strict,
+        _ => ExitStatus::Delivered,
     })
 }
 

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use crate::args::{OutputArgs, ReportFormat};
 use crate::console::{Console, columns_of};
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{progress, terminal_report};
 use ibid::config::ProcessEnv;
 use ibid_core::domain::Report;
 use ibid_core::record::{Run, RunStatus};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::{ExportOptions, ExportOutput, PagesByHash, json};
 
 /// Checks, before anything is spent, that the report can be written where `-o` says, or printed without `-o`. Creates the
@@ -24,7 +24,7 @@ pub(super) fn check_output_path(output: &OutputArgs, env: &ProcessEnv) -> Result
     };
     let to = env.cwd.join(given);
     let wrong = |place: &Path| {
-        Error::new(Kind::Usage, format!("writing -o {}", place.display()))
+        Error::new(ErrorKind::Usage, format!("writing -o {}", place.display()))
             .with_hint("name a file in an existing, writable directory")
     };
     let as_directory = to.as_os_str().to_string_lossy().ends_with('/');
@@ -54,7 +54,7 @@ pub(super) fn deliver(
     console: Console,
     began: Instant,
 ) -> CommandResult {
-    let exit = Exit::from_run(run, output.strict);
+    let exit = ExitStatus::from_run(run, output.strict);
     let to = output.output.as_ref().map(|path| env.cwd.join(path));
     let options = ExportOptions { quotes: !output.no_quotes, ..ExportOptions::default() };
     let object = (output.json || output.jsonl)
@@ -81,12 +81,18 @@ pub(super) fn deliver(
     Ok(exit)
 }
 
-fn print_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
+fn print_end(
+    run: &Run,
+    exit: ExitStatus,
+    written: Option<&Path>,
+    console: Console,
+    began: Instant,
+) {
     if run.status == RunStatus::Cancelled {
         console.eprint_line(&format!("run {} was cancelled", run.id));
         return;
     }
-    if exit != Exit::NoAnswer
+    if exit != ExitStatus::NoAnswer
         && let Some(why) = json::failure(run, exit.subtype())
     {
         let mut fault = Error::new(why.kind(), format!("run {}", run.id)).with_source(why.chain());
@@ -97,7 +103,7 @@ fn print_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, be
         return;
     }
     match exit {
-        Exit::NoAnswer => {
+        ExitStatus::NoAnswer => {
             console.eprint_line(&format!(
                 "{} no answer: found nothing relevant in {}",
                 console.err.yellow("○"),
@@ -109,7 +115,7 @@ fn print_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, be
                 json::NO_ANSWER_HINT
             ));
         }
-        Exit::Strict => console.eprint_line(&format!(
+        ExitStatus::Strict => console.eprint_line(&format!(
             "{} --strict: a check or the evidence gate failed",
             console.err.red("✗")
         )),
@@ -166,7 +172,7 @@ fn check_printable(form: ReportFormat) -> Result<()> {
         return Err(multi_file_error(form));
     }
     if form.is_binary() && std::io::stdout().is_terminal() {
-        let fault = Error::new(Kind::Usage, format!("format `{}` is binary", info.name));
+        let fault = Error::new(ErrorKind::Usage, format!("format `{}` is binary", info.name));
         return Err(fault.with_hint(format!("write it to a file with -o FILE.{}", info.ending)));
     }
     Ok(())
@@ -174,7 +180,7 @@ fn check_printable(form: ReportFormat) -> Result<()> {
 
 fn multi_file_error(form: ReportFormat) -> Error {
     let name = form.info().name;
-    Error::new(Kind::Usage, format!("format `{name}` has several files"))
+    Error::new(ErrorKind::Usage, format!("format `{name}` has several files"))
         .with_hint("write them to a folder with -o DIR/ or an archive with -o FILE.zip")
 }
 
@@ -235,7 +241,7 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn write_error(path: &Path, fault: std::io::Error) -> Error {
-    Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+    Error::new(ErrorKind::Setup, format!("writing -o {}", path.display()))
         .with_source(fault)
         .with_hint("name a writable file or directory")
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::args::{OutputArgs, RenderArgs, ReportFormat};
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{INTERRUPTED, find, find_unfinished, status_word, with_report};
 use crate::follow::follow;
 use crate::progress::clip;
@@ -15,7 +15,7 @@ use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::Vote;
 use ibid_core::ports::{RunCommand, RunRow};
 use ibid_core::record::RunStatus;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::ExportOptions;
 use ibid_report::escape::single_line;
 use ibid_report::json as as_json;
@@ -31,7 +31,7 @@ pub(super) fn ls(loaded: &LoadedConfig, json: bool, console: Console) -> Command
         for row in runs {
             if json {
                 let text = serde_json::to_string(&row).map_err(|fault| {
-                    Error::new(Kind::Internal, "writing a run").with_source(fault)
+                    Error::new(ErrorKind::Internal, "writing a run").with_source(fault)
                 })?;
                 console.print_line(&text)?;
                 continue;
@@ -60,7 +60,7 @@ pub(super) fn ls(loaded: &LoadedConfig, json: bool, console: Console) -> Command
                 rating_text(&row, console)
             ))?;
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -87,11 +87,11 @@ pub(super) fn show(
     with_app(loaded, async |app| {
         if render.json {
             let run = app.run(&find(app, name).await?).await?;
-            let exit = Exit::from_run(&run, false);
+            let exit = ExitStatus::from_run(&run, false);
             let pages = app.report_pages(run.report.as_deref()).await?;
             let object = as_json::result(&run, exit.subtype(), &pages, !render.no_quotes);
             console.print_line(&object.to_string())?;
-            return Ok(Exit::Delivered);
+            return Ok(ExitStatus::Delivered);
         }
         let (run, report) = with_report(app, name).await?;
         let pages = app.report_pages(Some(&report)).await?;
@@ -101,7 +101,7 @@ pub(super) fn show(
             console.eprint_line(&console.err.dim(&format!("follows {}", earlier.run)));
         }
         report_output::show(&report, render.form(None), render.options(), &pages, console)?;
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -122,7 +122,7 @@ pub(super) fn export(
         let form = render.form(Some(to)).unwrap_or_default();
         let path = report_output::write(&report, form, render.options(), &pages, to)?;
         console.eprint_line(&format!("wrote {}", path.display()));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -134,7 +134,7 @@ pub(super) fn open(loaded: &LoadedConfig, name: &str, console: Console) -> Comma
         let (_, report) = with_report(app, name).await?;
         let pages = app.report_pages(Some(&report)).await?;
         std::fs::create_dir_all(&dir).map_err(|fault| {
-            Error::new(Kind::Setup, format!("creating {}", dir.display())).with_source(fault)
+            Error::new(ErrorKind::Setup, format!("creating {}", dir.display())).with_source(fault)
         })?;
         let path = report_output::write(
             &report,
@@ -147,7 +147,7 @@ pub(super) fn open(loaded: &LoadedConfig, name: &str, console: Console) -> Comma
         if console.live {
             open_in_desktop(path.as_os_str(), console);
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -199,7 +199,7 @@ pub(super) fn steer(
 ) -> CommandResult {
     let text = text.trim();
     if text.is_empty() {
-        return Err(Error::new(Kind::Usage, "TEXT is empty")
+        return Err(Error::new(ErrorKind::Usage, "TEXT is empty")
             .with_hint("say what to look into: ibid steer last \"And in winter?\"")
             .into());
     }
@@ -225,14 +225,14 @@ fn send(
         let run = app.run(&id).await?;
         if run.status.ended() {
             return Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!("run {id} has already ended ({})", status_word(run.status)),
             )
             .into());
         }
         app.send_command(&id, command).await?;
         console.eprint_line(&format!("run {id} {then}"));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -248,7 +248,7 @@ pub(super) fn rm(loaded: &LoadedConfig, names: &[String], console: Console) -> C
             app.remove(&id).await?;
             console.eprint_line(&format!("deleted {id}"));
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -267,7 +267,7 @@ pub(super) fn cite(
             && !report.cited_passages().iter().any(|(number, _)| *number == n)
         {
             return Err(Error::new(
-                Kind::NotFound,
+                ErrorKind::NotFound,
                 format!("run {} has no citation {n}; there are 1 to {known}", run.id),
             )
             .into());
@@ -282,7 +282,7 @@ pub(super) fn cite(
                 console.print(&format_citation(&row, console))?;
             }
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 

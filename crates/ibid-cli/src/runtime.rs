@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::exit::CommandResult;
 use ibid::app::App;
 use ibid::config::LoadedConfig;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// How long the program waits at its end for work in other threads.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ pub(super) fn block_on<T>(task: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|fault| Error::new(Kind::Setup, "starting the runtime").with_source(fault))?;
+        .map_err(|fault| Error::new(ErrorKind::Setup, "starting the runtime").with_source(fault))?;
     let output = runtime.block_on(task);
     // A thread that is still indexing was asked to stop and saves its work. If it is busy with one large file,
     // the next run reads that file again.

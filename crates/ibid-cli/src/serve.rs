@@ -6,15 +6,15 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{McpAction, McpArgs, ServeArgs};
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
-use crate::log_lines;
+use crate::exit::{CommandResult, ExitStatus};
+use crate::log_subscriber;
 use crate::runtime::block_on;
 use crate::signals::Signals;
 use crate::sources::all_folders;
 use ibid::app::App;
 use ibid::app::queue::Queue;
 use ibid::config::{Flag, LoadedConfig, McpTransport, ProcessEnv, Settings, layers};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_server::health::{HealthState, sandbox};
 use ibid_server::http::HttpServer;
 use ibid_server::mcp::{McpServer, hosts};
@@ -43,7 +43,7 @@ pub(super) fn serve_with_page(
     page: impl FnOnce(&str) -> String,
 ) -> CommandResult {
     let served = served_resources(folders, loaded, env)?;
-    log_lines::install(console);
+    log_subscriber::install(console);
     block_on(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
         let server = HttpServer::bind(app, env.clone(), served).await?;
@@ -56,9 +56,9 @@ pub(super) fn serve_with_page(
         let mut signals = Signals::listen()?;
         let reloads = reload_on_sighup(server.queue(), env, flags);
         tokio::select! {
-            () = server.serve(signals.next()) => Ok(Exit::Delivered),
+            () = server.serve(signals.next()) => Ok(ExitStatus::Delivered),
             fault = reloads => Err(fault.into()),
-            () = warn_of_missing_sandbox(loaded.settings.clone()) => Ok(Exit::Delivered),
+            () = warn_of_missing_sandbox(loaded.settings.clone()) => Ok(ExitStatus::Delivered),
         }
     })?
 }
@@ -67,7 +67,7 @@ pub(super) fn serve_with_page(
 async fn warn_of_missing_sandbox(settings: Settings) {
     let finding = tokio::task::spawn_blocking(move || sandbox(&settings)).await;
     if let Ok(finding) = finding
-        && finding.state != HealthState::Good
+        && finding.state != HealthState::Ok
     {
         let hint = finding.fix.unwrap_or_default();
         tracing::warn!(found = finding.found, hint, "document_sandbox");
@@ -79,7 +79,9 @@ async fn warn_of_missing_sandbox(settings: Settings) {
 async fn reload_on_sighup(queue: Arc<Queue>, env: &ProcessEnv, flags: &[Flag]) -> Error {
     let mut hangups = match signal(SignalKind::hangup()) {
         Ok(hangups) => hangups,
-        Err(fault) => return Error::new(Kind::Setup, "listening for SIGHUP").with_source(fault),
+        Err(fault) => {
+            return Error::new(ErrorKind::Setup, "listening for SIGHUP").with_source(fault);
+        }
     };
     while hangups.recv().await.is_some() {
         match layers::load(env, flags) {
@@ -117,12 +119,12 @@ pub(super) fn serve_mcp(
     if let Some(McpAction::Config { client }) = &args.action {
         let Some((place, config)) = hosts::config_for(client) else {
             let names: Vec<&str> = hosts::names().collect();
-            let fault = Error::new(Kind::Usage, format!("unknown client `{client}`"));
+            let fault = Error::new(ErrorKind::Usage, format!("unknown client `{client}`"));
             return Err(fault.with_hint(format!("clients are {}", names.join(", "))).into());
         };
         console.eprint_line(&console.err.dim(place));
         console.print_line(config)?;
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     if loaded.settings.mcp.transport == McpTransport::Http {
         let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
@@ -139,6 +141,6 @@ pub(super) fn serve_mcp(
             () = signals.next() => {}
             served = McpServer::local(Arc::clone(&service)).stdio() => served?,
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })?
 }

@@ -5,11 +5,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::args::ConfigAction;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::help;
 use ibid::config::value::SettingValue;
 use ibid::config::{LoadedConfig, ProcessEnv, Setting, SettingOrigin, file, layers};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// `ibid config …`.
 pub(super) fn config(action: ConfigAction, env: &ProcessEnv, console: Console) -> CommandResult {
@@ -46,12 +46,12 @@ fn get(
             out.insert(setting.name.to_owned(), shown);
         }
         console.print_line(&Json::from(out).to_string())?;
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     if let (Some(_), Some((_, value, origin))) = (wanted, rows.first()) {
         let note = if origins { console.out.dim(&format!("  # {origin}")) } else { String::new() };
         console.print_line(&format!("{}{note}", format_value(value, origin)))?;
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     let wide = rows.iter().map(|row| row.0.name.len()).max().unwrap_or(0);
     for (setting, value, origin) in rows {
@@ -65,7 +65,7 @@ fn get(
         };
         console.print_line(&format!("{} = {text}{note}", console.out.cyan(&name)))?;
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// A value in text. Of a secret, only its origin.
@@ -98,7 +98,7 @@ fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandRe
             format_value(now, origin)
         ));
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 fn path(loaded: &LoadedConfig, as_json: bool, console: Console) -> CommandResult {
@@ -116,7 +116,7 @@ fn path(loaded: &LoadedConfig, as_json: bool, console: Console) -> CommandResult
         let out: Map<String, Json> =
             rows.into_iter().map(|(name, path)| (name.to_owned(), json!(path))).collect();
         console.print_line(&Json::from(out).to_string())?;
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     for (name, path) in rows {
         let shown = match &path {
@@ -126,7 +126,7 @@ fn path(loaded: &LoadedConfig, as_json: bool, console: Console) -> CommandResult
         };
         console.print_line(&format!("{} {shown}", console.out.cyan(&format!("{name:<8}"))))?;
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// `ibid completions SHELL`.
@@ -134,7 +134,7 @@ pub(super) fn completions(shell: clap_complete::Shell, console: Console) -> Comm
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut help::plain_command(), "ibid", &mut text);
     console.print(&String::from_utf8_lossy(&text))?;
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// `ibid man [DIR]`.
@@ -142,10 +142,10 @@ pub(super) fn man(dir: Option<&Path>, console: Console) -> CommandResult {
     let command = help::plain_command();
     let Some(dir) = dir else {
         console.print(&page(command)?)?;
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     };
     let writing = |fault: std::io::Error| {
-        Error::new(Kind::Setup, format!("writing manual pages to {}", dir.display()))
+        Error::new(ErrorKind::Setup, format!("writing manual pages to {}", dir.display()))
             .with_source(fault)
     };
     std::fs::create_dir_all(dir).map_err(writing)?;
@@ -158,13 +158,13 @@ pub(super) fn man(dir: Option<&Path>, console: Console) -> CommandResult {
         std::fs::write(dir.join(name), page(command)?).map_err(writing)?;
     }
     console.eprint_line(&format!("wrote manual pages to {}", dir.display()));
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 fn page(command: clap::Command) -> Result<String> {
     let mut text = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut text)
-        .map_err(|fault| Error::new(Kind::Internal, "writing a manual page").with_source(fault))?;
+    clap_mangen::Man::new(command).render(&mut text).map_err(|fault| {
+        Error::new(ErrorKind::Internal, "writing a manual page").with_source(fault)
+    })?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

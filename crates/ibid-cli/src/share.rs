@@ -1,12 +1,12 @@
 //! `ibid share`: a report for other people, as one HTML file or as a link.
 use crate::args::ShareArgs;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::with_report;
 use crate::report_output::{output_path, write_text};
 use crate::runtime::with_app;
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::domain::ShareMaker;
+use ibid_core::domain::ShareCreator;
 use ibid_report::html;
 use ibid_report::markdown::pluralize;
 
@@ -26,12 +26,12 @@ pub(super) fn share(
                 pluralize(count as u64, "link"),
                 run.id
             ));
-            return Ok(Exit::Delivered);
+            return Ok(ExitStatus::Delivered);
         }
         let has_left_out = !args.include_private && html::has_local(&report);
         if args.link {
             let (token, share) =
-                app.share(&run.id, args.days, args.include_private, ShareMaker::Operator).await?;
+                app.share(&run.id, args.days, args.include_private, ShareCreator::Operator).await?;
             console.print_line(&format!("http://{}/s/{token}", loaded.settings.serve.addr))?;
             console.eprint_line(&format!(
                 "this link opens the report of run {} until {} while `ibid serve` serves this store; it is not shown again (to revoke it: ibid share {} --revoke)",
@@ -47,6 +47,6 @@ pub(super) fn share(
         if has_left_out && !console.quiet {
             console.eprint_line("quotes from local documents are left out (--include-private includes them); the sentences of the report stay");
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM.
 use crate::console::Console;
-use crate::exit::{CommandError, Exit};
-use ibid_core::{Error, Kind, Result};
+use crate::exit::{CommandError, ExitStatus};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Runs `work`, which may index folders. Ctrl-C or SIGTERM drops it; the index keeps what is done.
 ///
@@ -19,7 +19,7 @@ pub(super) async fn unless_stopped<T>(
                 console.clear_line();
             }
             console.eprint_line("stopped; what is indexed so far is kept; run the same command again to continue");
-            Err(CommandError::Reported(Exit::Stopped))
+            Err(CommandError::Reported(ExitStatus::Stopped))
         }
     }
 }
@@ -34,7 +34,7 @@ pub(super) async fn until_stopped<T>(
     let mut signals = Signals::listen()?;
     tokio::select! {
         done = work => Ok(done?),
-        () = signals.next() => Err(CommandError::Reported(Exit::Stopped)),
+        () = signals.next() => Err(CommandError::Reported(ExitStatus::Stopped)),
     }
 }
 
@@ -52,8 +52,9 @@ impl Signals {
     pub(super) fn listen() -> Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
         let listen = |kind| {
-            signal(kind)
-                .map_err(|fault| Error::new(Kind::Setup, "listening for Ctrl-C").with_source(fault))
+            signal(kind).map_err(|fault| {
+                Error::new(ErrorKind::Setup, "listening for Ctrl-C").with_source(fault)
+            })
         };
         Ok(Signals {
             interrupt: listen(SignalKind::interrupt())?,

@@ -1,27 +1,27 @@
 //! A report laid out for a terminal, with the same text as the Markdown.
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::console::{Paint, strip_ansi};
-use ibid_core::domain::{Citation, Claim, Mode, Report};
+use crate::console::{Palette, strip_ansi};
+use ibid_core::domain::{Citation, Claim, OutputMode, Report};
 use ibid_report::escape::single_line;
-use ibid_report::framing;
+use ibid_report::introduction;
 use ibid_report::markdown::{
     checks_line, local_path, pluralize_as, replaced_note, source_file_name, stop_reason_phrase,
 };
 
 /// The report in lines of at most `width` columns. Quotes are left out; the last line says that `ibid cite` shows them.
-pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
-    if let (Mode::Answer, Some(answer)) = (report.mode, &report.answer) {
+pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
+    if let (OutputMode::Answer, Some(answer)) = (report.mode, &report.answer) {
         return format!("{}\n", single_line(&answer.text));
     }
-    if report.mode == Mode::Evidence {
+    if report.mode == OutputMode::Evidence {
         return ibid_report::evidence::to_markdown(report);
     }
     let mut page = ReportWriter { out: String::new(), width: width.clamp(40, 96), paint };
     page.text("", &page.paint.bold(&single_line(&report.title)));
     page.gap();
     short_answer(&mut page, report);
-    if let Some(text) = framing::introduction(report, single_line) {
+    if let Some(text) = introduction::introduction(report, single_line) {
         page.heading("Introduction");
         page.text("", &text);
         page.gap();
@@ -50,7 +50,7 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
     }
     conflicts(&mut page, report);
     open_points(&mut page, report);
-    if let Some(text) = framing::conclusion(report, single_line) {
+    if let Some(text) = introduction::conclusion(report, single_line) {
         page.heading("Conclusion");
         page.text("", &text);
         page.gap();
@@ -159,7 +159,7 @@ const NO_BREAK_SPACE: char = '\u{a0}';
 struct ReportWriter {
     out: String,
     width: usize,
-    paint: Paint,
+    paint: Palette,
 }
 
 impl ReportWriter {

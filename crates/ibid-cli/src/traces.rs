@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::args::TracesArgs;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::progress::clip;
 use crate::runtime::with_app;
@@ -13,7 +13,7 @@ use ibid::config::LoadedConfig;
 use ibid_core::domain::RunId;
 use ibid_core::ports::TraceFilter;
 use ibid_core::record::{ToolTrace, TraceSummary};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// How much of an ID the table shows: the part that tells the millisecond. With whole IDs it would not fit into 80 columns.
@@ -33,7 +33,7 @@ pub(super) fn traces(args: &TracesArgs, loaded: &LoadedConfig, console: Console)
         } else {
             console.print(&format_trace(&trace, console))?;
         }
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }
 
@@ -50,7 +50,7 @@ async fn list(app: &App, args: &TracesArgs, console: Console) -> CommandResult {
     } else {
         console.print(&table(&traces, console))?;
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// The ID of the trace that `name` means: an ID of a trace or of a run, the unique beginning of one, or `last` for the newest run.
@@ -63,15 +63,15 @@ async fn find_trace(app: &App, name: &str) -> Result<String> {
             (Some(only), None) => return Ok(only.id.clone()),
             (Some(one), Some(other)) => {
                 let what = format!("trace `{prefix}` is ambiguous: {}, {}, …", one.id, other.id);
-                return Err(Error::new(Kind::Usage, what).with_hint("write more of the ID"));
+                return Err(Error::new(ErrorKind::Usage, what).with_hint("write more of the ID"));
             }
             (None, _) => {}
         }
     }
     match find(app, name).await {
-        Err(fault) if fault.kind() == Kind::NotFound && name != "last" => {
+        Err(fault) if fault.kind() == ErrorKind::NotFound && name != "last" => {
             let what = format!("there is no trace `{}`", single_line(name));
-            Err(Error::new(Kind::NotFound, what).with_hint("see `ibid traces`"))
+            Err(Error::new(ErrorKind::NotFound, what).with_hint("see `ibid traces`"))
         }
         run => Ok(run?.uuid()),
     }

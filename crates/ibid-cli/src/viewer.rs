@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::args::{ViewAction, ViewArgs};
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{find, with_report};
 use crate::report_output::write_text;
 use crate::runs::open_in_desktop;
 use crate::runtime::with_app;
 use crate::serve::serve_with_page;
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::html;
 use ibid_server::view::render;
 use ibid_server::view::runs::{RunLine, RunStats};
@@ -35,7 +35,7 @@ pub(super) fn view(
                 Some(_) => format!("/r/{}/report", run.id),
                 None => format!("/r/{}", run.id),
             };
-            Ok(Exit::Delivered)
+            Ok(ExitStatus::Delivered)
         })?;
     }
     serve_with_page(&args.folder, &[], loaded, env, console, |url| {
@@ -54,7 +54,7 @@ fn bundle(names: &[String], dir: &Path, loaded: &LoadedConfig, console: Console)
             selected.push(with_report(app, name).await?.0.id);
         }
         std::fs::create_dir_all(dir).map_err(|fault| {
-            Error::new(Kind::Setup, format!("creating -o {}", dir.display()))
+            Error::new(ErrorKind::Setup, format!("creating -o {}", dir.display()))
                 .with_source(fault)
                 .with_hint("name a writable directory")
         })?;
@@ -75,7 +75,7 @@ fn bundle(names: &[String], dir: &Path, loaded: &LoadedConfig, console: Console)
             });
         }
         if lines.is_empty() {
-            return Err(Error::new(Kind::NotFound, "no run has a report")
+            return Err(Error::new(ErrorKind::NotFound, "no run has a report")
                 .with_hint("ask a question first: ibid \"What is cork?\" --folder DIR")
                 .into());
         }
@@ -87,6 +87,6 @@ fn bundle(names: &[String], dir: &Path, loaded: &LoadedConfig, console: Console)
             "wrote {}",
             ibid_report::markdown::pluralize(count as u64, "report")
         ));
-        Ok(Exit::Delivered)
+        Ok(ExitStatus::Delivered)
     })
 }

@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What the caller should do. Determines exit codes and HTTP statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ErrorKind {
     /// Invalid input: fix the named argument, field or file (exit 2).
     Usage,
     /// The operator must act: a key, a setting, a permission, a full disk (exit 4).
@@ -34,7 +34,7 @@ pub enum Kind {
 pub struct Error(Box<ErrorImpl>);
 
 struct ErrorImpl {
-    kind: Kind,
+    kind: ErrorKind,
     context: String,
     hint: Option<String>,
     reason: Option<FailureReason>,
@@ -45,7 +45,7 @@ struct ErrorImpl {
 
 impl Error {
     /// Creates an error of `kind` that occurred while `doing` something. `doing` names the field, file or service.
-    pub fn new(kind: Kind, doing: impl Into<String>) -> Error {
+    pub fn new(kind: ErrorKind, doing: impl Into<String>) -> Error {
         Error(Box::new(ErrorImpl {
             kind,
             context: doing.into(),
@@ -94,7 +94,7 @@ impl Error {
     }
 
     /// The kind.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 

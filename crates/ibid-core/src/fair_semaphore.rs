@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// An owner may hold up to this many times as many permits as remain free.
-const SHARE: usize = 3;
+const SHARE_FACTOR: usize = 3;
 
 /// The owner of a permit: a user, or `None` for the operator.
 type OwnerKey = Option<String>;
@@ -146,7 +146,7 @@ impl FairSemaphore {
         match state.free.checked_sub(1) {
             None => false,
             Some(_) if held == 0 || !reserves => true,
-            Some(left) => held < SHARE * left,
+            Some(left) => held < SHARE_FACTOR * left,
         }
     }
 

@@ -14,5 +14,5 @@ pub mod record;
 pub mod retry;
 pub mod system;
 
-pub use error::{Error, Kind, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use failure::{FailureReason, ReadFailure};

@@ -27,7 +27,7 @@ const IO_FAILED: u8 = 74;
 
 /// Bytes of stack of the parsing thread, but at most a quarter of the memory. A document that nests deeper ends only this
 /// process.
-const STACK: u64 = 64 << 20;
+const STACK_BYTES: u64 = 64 << 20;
 /// Bytes of a request; the document follows in its own frame.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
@@ -141,7 +141,7 @@ fn serve(memory: u64) -> ExitCode {
     // Threads inherit the sandbox from the thread that starts them.
     let watch = std::thread::Builder::new().spawn(move || exit_on_hangup(&other));
     let serve = std::thread::Builder::new()
-        .stack_size(usize::try_from(STACK.min(memory / 4)).unwrap_or(1 << 20))
+        .stack_size(usize::try_from(STACK_BYTES.min(memory / 4)).unwrap_or(1 << 20))
         .spawn(move || {
             send_reply(&mut socket, &ParseReply::Ready(confinement))?;
             while let Some(request) = read_frame(&mut socket, MAX_REQUEST_BYTES)? {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::Format;
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
-use crate::sandbox::{Confinement, Escapes};
+use crate::sandbox::{Confinement, SandboxEscapes};
 
 /// Bytes of a reply: a document of the largest size, and what JSON adds to it.
 pub(crate) const MAX_REPLY: usize = 48 << 20;
@@ -47,7 +47,7 @@ pub(crate) enum ParseReply {
     /// The document, or why it could not be parsed.
     Parsed(ParseResult),
     /// The escapes that succeeded.
-    Probed(Escapes),
+    Probed(SandboxEscapes),
 }
 
 type ParseResult = std::result::Result<ParsedDocument, ParseError>;

@@ -1,15 +1,15 @@
 //! Detects the language of a text.
 
 /// Bytes of the sample: enough for a reliable result at little cost.
-const SAMPLE: usize = 600;
+const SAMPLE_BYTES: usize = 600;
 
 /// The two-letter code of the language of `texts`, if it is certain.
 pub(crate) fn detect<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut sample = String::with_capacity(SAMPLE + 64);
+    let mut sample = String::with_capacity(SAMPLE_BYTES + 64);
     for text in texts {
-        sample.push_str(&text[..text.floor_char_boundary(SAMPLE - sample.len())]);
+        sample.push_str(&text[..text.floor_char_boundary(SAMPLE_BYTES - sample.len())]);
         sample.push(' ');
-        if sample.len() >= SAMPLE {
+        if sample.len() >= SAMPLE_BYTES {
             break;
         }
     }

@@ -52,7 +52,7 @@ pub use read::{
     DocumentFailure, ReadItem, fetched, read_bytes, read_fetched, read_file, read_listed,
 };
 pub use render::{to_json_row, to_markdown};
-pub use sandbox::{Confinement, Escapes};
+pub use sandbox::{Confinement, SandboxEscapes};
 pub use self_test::{PdfBackend, check_pdf, check_sandbox};
 pub use unsupported::UnsupportedFiles;
 

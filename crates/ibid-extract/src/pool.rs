@@ -18,13 +18,13 @@ use crate::format::{self, Format};
 use crate::ipc::{ParseReply, ParseRequest};
 use crate::parse_error::ParseError;
 use crate::parsed_document::{DocumentOrigin, ParsedDocument};
-use crate::process::{ChildLimits, JobControl, ParserProcess, SLOW, start_error};
-use crate::sandbox::{Confinement, Escapes};
+use crate::process::{ChildLimits, JobControl, ParserProcess, SLOW_DOCUMENT, start_error};
+use crate::sandbox::{Confinement, SandboxEscapes};
 use crate::{parse, poppler};
 use ibid_core::ReadFailure;
 
 /// How long an idle process is kept.
-const IDLE: Duration = Duration::from_secs(10);
+const MAX_IDLE: Duration = Duration::from_secs(10);
 /// Documents of one owner that may wait: more than all runs of one owner can have in flight.
 const MAX_WAITING: usize = 4_096;
 /// How often a blocking call checks whether it was stopped.
@@ -85,7 +85,7 @@ enum JobKind {
         origin: DocumentOrigin,
         reply: Box<dyn FnOnce(Result<ParsedDocument, ParseError>) + Send>,
     },
-    Probe(Sender<Result<(Confinement, Escapes), ParseError>>),
+    Probe(Sender<Result<(Confinement, SandboxEscapes), ParseError>>),
     /// Start the process: a document is being fetched.
     WarmUp,
 }
@@ -214,7 +214,10 @@ impl Parser {
     }
 
     /// The sandbox in force in a child, and the escapes from it that succeeded.
-    pub(crate) fn probe(&self, limits: ChildLimits) -> Result<(Confinement, Escapes), ParseError> {
+    pub(crate) fn probe(
+        &self,
+        limits: ChildLimits,
+    ) -> Result<(Confinement, SandboxEscapes), ParseError> {
         let (sender, receiver) = channel();
         let _cancel = self.submit(JobKind::Probe(sender), limits)?;
         receiver.recv().unwrap_or_else(|_| Err(ParseError::parser_failed()))
@@ -353,7 +356,7 @@ impl ParsePool {
 fn run_worker(number: u64, pool: &Weak<ParsePool>, jobs: &Receiver<Job>) {
     let mut process = None;
     loop {
-        let job = match jobs.recv_timeout(IDLE) {
+        let job = match jobs.recv_timeout(MAX_IDLE) {
             Ok(job) => job,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => match pool.upgrade() {
@@ -482,7 +485,8 @@ impl JobContext<'_> {
             control.detach();
             // A process that had worked for long may have been killed by its time limit, and would be again.
             let killed = matches!(&result, Err(failure) if failure.is_kill());
-            let again = first && killed && started.elapsed() < SLOW && !control.is_cancelled();
+            let again =
+                first && killed && started.elapsed() < SLOW_DOCUMENT && !control.is_cancelled();
             if !again {
                 return result.map_err(|failure| failure.to_parse_error(self.limits));
             }

@@ -18,7 +18,7 @@ use crate::sandbox::Confinement;
 use ibid_core::ReadFailure;
 
 /// After this time on one document a process gets a lower priority, and it is not used again.
-pub(crate) const SLOW: Duration = Duration::from_secs(1);
+pub(crate) const SLOW_DOCUMENT: Duration = Duration::from_secs(1);
 /// The nice value of a slow process: other processes get about three quarters of the processor.
 const SLOW_NICE: i32 = 5;
 /// A process is replaced after this many documents or this much time, so that leaks do not add up.
@@ -188,11 +188,11 @@ pub(crate) fn start_error(cause: &std::io::Error) -> ParseError {
 #[derive(Debug)]
 pub(crate) enum ProcessFailure {
     /// The deadline passed.
-    Late,
+    Timeout,
     /// The process ended.
     Ended(Option<ExitStatus>),
     /// The reply was too large or invalid.
-    Garbled(&'static str),
+    InvalidReply(&'static str),
 }
 
 impl ProcessFailure {
@@ -206,8 +206,8 @@ impl ProcessFailure {
         const XCPU: i32 = Signal::XCPU.as_raw();
         const KILL: i32 = Signal::KILL.as_raw();
         match self {
-            ProcessFailure::Late => limits.timeout_error(),
-            ProcessFailure::Garbled(why) => ParseError::new(ReadFailure::TooLarge, *why),
+            ProcessFailure::Timeout => limits.timeout_error(),
+            ProcessFailure::InvalidReply(why) => ParseError::new(ReadFailure::TooLarge, *why),
             ProcessFailure::Ended(status) => {
                 let signal = status.and_then(|status| status.signal());
                 let code = status.and_then(|status| status.code());
@@ -298,7 +298,7 @@ impl ParserProcess {
         let mut socket = DeadlineSocket {
             socket: &self.socket,
             handle: &self.handle,
-            slow: started + SLOW,
+            slow: started + SLOW_DOCUMENT,
             until,
             is_slow: false,
         };
@@ -321,11 +321,11 @@ impl ParserProcess {
         match cause.kind() {
             _ if Instant::now() >= until => {
                 self.handle.kill_and_wait();
-                ProcessFailure::Late
+                ProcessFailure::Timeout
             }
             ErrorKind::InvalidData | ErrorKind::InvalidInput => {
                 self.handle.kill_and_wait();
-                ProcessFailure::Garbled("its text is larger than a document may be")
+                ProcessFailure::InvalidReply("its text is larger than a document may be")
             }
             // The child closed its end of the socket: it has ended, or it is ended now.
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
@@ -333,7 +333,7 @@ impl ParserProcess {
             }
             _ => {
                 self.handle.kill_and_wait();
-                ProcessFailure::Garbled("the parser sent an invalid reply")
+                ProcessFailure::InvalidReply("the parser sent an invalid reply")
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::parsed_document::{DocumentOrigin, ParsedDocument};
 use crate::{json_rows, parse};
 use ibid_core::domain::PageDraft;
 use ibid_core::files::open_no_follow;
-use ibid_core::{Error, Kind, ReadFailure, Result};
+use ibid_core::{Error, ErrorKind, ReadFailure, Result};
 
 /// Bytes read to detect the format of a file before the rest of it is read.
 const HEAD_BYTES: u64 = 4096;
@@ -94,7 +94,7 @@ fn read_opened(
     each: &mut dyn FnMut(ReadItem) -> ControlFlow<()>,
 ) -> Result<()> {
     let full = std::path::absolute(path).map_err(|cause| {
-        Error::new(Kind::Usage, format!("finding {}", path.display())).with_source(cause)
+        Error::new(ErrorKind::Usage, format!("finding {}", path.display())).with_source(cause)
     })?;
     let origin = DocumentOrigin::from_file(full);
     let to_item =
@@ -151,7 +151,7 @@ fn parse_documents(
 /// Reads one of the user's own documents from memory. Use [`read_fetched`] for fetched documents.
 ///
 /// # Errors
-/// [`Kind::Malformed`] if the document contains no text or cannot be parsed; the message names the origin.
+/// [`ErrorKind::Malformed`] if the document contains no text or cannot be parsed; the message names the origin.
 pub fn read_bytes(
     bytes: &[u8],
     origin: &DocumentOrigin,
@@ -213,7 +213,7 @@ fn read_error(origin: &DocumentOrigin, error: &ParseError) -> Error {
         "" => "standard input",
         name => name,
     };
-    Error::new(Kind::Malformed, format!("reading {name}: {}", error.message))
+    Error::new(ErrorKind::Malformed, format!("reading {name}: {}", error.message))
 }
 
 /// Reads a whole file of a supported format.

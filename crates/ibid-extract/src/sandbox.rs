@@ -18,7 +18,7 @@ pub struct Confinement {
 
 /// What a confined process could still do when it tried. In a working sandbox every field is false.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Escapes {
+pub struct SandboxEscapes {
     /// It opened a file or directory for reading.
     pub read: bool,
     /// It created a file.
@@ -29,7 +29,7 @@ pub struct Escapes {
     pub program: bool,
 }
 
-impl Escapes {
+impl SandboxEscapes {
     /// Whether any escape succeeded.
     pub fn any(self) -> bool {
         self.read || self.write || self.network || self.program
@@ -82,7 +82,7 @@ pub(crate) fn lock_down_with(part: &str) -> Confinement {
 }
 
 /// Tries to do what the sandbox forbids.
-pub(crate) fn try_escapes() -> Escapes {
+pub(crate) fn try_escapes() -> SandboxEscapes {
     use std::net::{TcpStream, UdpSocket};
     use std::os::unix::net::UnixDatagram;
     use std::time::Duration;
@@ -104,7 +104,7 @@ pub(crate) fn try_escapes() -> Escapes {
         }
         Err(_) => false,
     };
-    Escapes {
+    SandboxEscapes {
         read: std::fs::File::open("/etc/passwd").is_ok() || std::fs::read_dir("/").is_ok(),
         write,
         network: tcp || UdpSocket::bind("127.0.0.1:0").is_ok() || UnixDatagram::unbound().is_ok(),

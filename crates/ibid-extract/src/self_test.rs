@@ -5,8 +5,8 @@ use crate::child;
 use crate::limits::ExtractLimits;
 use crate::parsed_document::DocumentOrigin;
 use crate::read::read_bytes;
-use crate::sandbox::{Confinement, Escapes};
-use ibid_core::{Error, Kind, Result};
+use crate::sandbox::{Confinement, SandboxEscapes};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The parser for PDFs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,16 +48,16 @@ pub fn check_pdf(limits: &ExtractLimits) -> Result<()> {
     if draft.blocks.iter().any(|block| block.text.contains(WORD)) {
         return Ok(());
     }
-    Err(Error::new(Kind::Malformed, "reading a trial PDF: its text was not found"))
+    Err(Error::new(ErrorKind::Malformed, "reading a trial PDF: its text was not found"))
 }
 
 /// The sandbox in force in parser processes, and the escapes from it that succeeded.
 ///
 /// # Errors
 /// `Setup` if no parser process can be started.
-pub fn check_sandbox(limits: &ExtractLimits) -> Result<(Confinement, Escapes)> {
+pub fn check_sandbox(limits: &ExtractLimits) -> Result<(Confinement, SandboxEscapes)> {
     let fault =
-        |why: String| Error::new(Kind::Setup, "starting a document parser").with_source(why);
+        |why: String| Error::new(ErrorKind::Setup, "starting a document parser").with_source(why);
     match &limits.parser {
         Some(parser) => parser.probe(limits.child_limits()).map_err(|error| fault(error.message)),
         None => Err(fault("this program cannot be started as its own child".to_owned())),

@@ -6,7 +6,7 @@ use crate::read::DocumentFailure;
 use ibid_core::ReadFailure;
 
 /// Extensions that the message names; the others are counted together.
-const NAMED: usize = 6;
+const MAX_NAMED_EXTENSIONS: usize = 6;
 
 /// How many files of each unsupported format were skipped, by extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -41,9 +41,12 @@ impl UnsupportedFiles {
         let count = self.count();
         let mut kinds: Vec<(&String, &u64)> = self.by_ending.iter().collect();
         kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let mut parts: Vec<String> =
-            kinds.iter().take(NAMED).map(|(ending, n)| format!("{ending} {n}")).collect();
-        match kinds.len().saturating_sub(NAMED) {
+        let mut parts: Vec<String> = kinds
+            .iter()
+            .take(MAX_NAMED_EXTENSIONS)
+            .map(|(ending, n)| format!("{ending} {n}"))
+            .collect();
+        match kinds.len().saturating_sub(MAX_NAMED_EXTENSIONS) {
             0 => {}
             1 => parts.push("1 more kind".to_owned()),
             more => parts.push(format!("{more} more kinds")),

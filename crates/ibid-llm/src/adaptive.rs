@@ -14,7 +14,7 @@ use super::providers::ModelTarget;
 use super::request::{LimitField, ModelSettings};
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// How often a request is adapted before its error is returned: once for each parameter, and twice for its length.
 const MAX_ADAPTATIONS: u32 = 8;
@@ -89,9 +89,10 @@ impl LearnedModel {
             None => UNKNOWN_ROOM,
         };
         // Twice what was seen: how long a model reasons varies from call to call.
-        let room = match state.is_tight {
-            true => state.reasoned,
-            false => expected.max(state.reasoned.saturating_mul(2)),
+        let room = if state.is_tight {
+            state.reasoned
+        } else {
+            expected.max(state.reasoned.saturating_mul(2))
         };
         let with_room = |answer: u32| {
             let wanted = answer.saturating_add(room).saturating_add(more);
@@ -222,10 +223,8 @@ impl LanguageModel for AdaptiveModel {
         let mut adaptations = 0;
         let mut has_room = true;
         loop {
-            let sent = match has_room {
-                true => self.learned.with_room(&prompt, more),
-                false => prompt.clone(),
-            };
+            let sent =
+                if has_room { self.learned.with_room(&prompt, more) } else { prompt.clone() };
             let mut streamed = false;
             let mut relay = |text: &str| {
                 if let Some(sink) = &mut sink {
@@ -241,7 +240,8 @@ impl LanguageModel for AdaptiveModel {
                 Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent) => {}
                 // What is left of the budget pays for the answer, perhaps, but not for room that may not be used.
                 Err(error)
-                    if error.kind() == Kind::Exhausted && sent.max_tokens > prompt.max_tokens =>
+                    if error.kind() == ErrorKind::Exhausted
+                        && sent.max_tokens > prompt.max_tokens =>
                 {
                     has_room = false;
                 }

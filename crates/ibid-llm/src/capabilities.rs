@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::prices::Price;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// How the reasoning of a model is controlled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -27,7 +27,7 @@ pub enum Reasoning {
 
 impl Reasoning {
     /// Whether a request can say how much the model reasons.
-    pub fn can_be_set(self) -> bool {
+    pub(crate) fn can_be_set(self) -> bool {
         !matches!(self, Reasoning::None | Reasoning::Always)
     }
 }
@@ -164,7 +164,7 @@ impl ModelTable {
     /// `Usage` if `text` is not of this form.
     pub fn with_rows(text: &str) -> Result<ModelTable> {
         let own: ModelTable = toml_edit::de::from_str(text).map_err(|cause| {
-            Error::new(Kind::Usage, "reading the table of models").with_source(cause)
+            Error::new(ErrorKind::Usage, "reading the table of models").with_source(cause)
         })?;
         let mut table = ModelTable::embedded().clone();
         for (provider, rows) in own.0 {

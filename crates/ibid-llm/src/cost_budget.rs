@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Nano-dollars per dollar.
 const NANO: f64 = 1e9;
@@ -229,7 +229,7 @@ impl CostBudget {
         }
         if caps.usd.is_some() && sums.unpriced {
             let doing = "the amount that this run has spent is unknown, so its budget in dollars cannot be enforced";
-            let error = Error::new(Kind::Setup, doing);
+            let error = Error::new(ErrorKind::Setup, doing);
             return Err(ReserveError::permanent(
                 error.with_hint("Bound the run by calls or tokens instead of dollars."),
             ));
@@ -379,14 +379,14 @@ fn finishing_share(cap: u64, share: f64, unit: BudgetUnit) -> u64 {
 fn exhausted_error(cap: u64, bound: u64, spent: u64, unit: BudgetUnit, finishing: bool) -> Error {
     let but = if finishing { "" } else { ", except for the share kept to finish the report" };
     let (cap, bound, spent) = (unit.describe(cap), unit.describe(bound), unit.describe(spent));
-    Error::new(Kind::Exhausted, format!("the budget of {cap} is spent{but}"))
+    Error::new(ErrorKind::Exhausted, format!("the budget of {cap} is spent{but}"))
         .with_source(format!("{spent} spent, and one more call may cost {bound}"))
 }
 
 fn unpriced_error(model: &str) -> Error {
     let doing =
         format!("the price of {model} is unknown, so a budget in dollars cannot be enforced");
-    Error::new(Kind::Setup, doing).with_hint(format!(
+    Error::new(ErrorKind::Setup, doing).with_hint(format!(
         "Set `price` for {model}, or bound the run by calls or tokens instead of dollars."
     ))
 }

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Consecutive failures after which a model is paused.
-const FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// How long a model is paused before it is tried again.
-const REST: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// One of the models to choose from.
 pub struct FailoverChoice {
@@ -58,7 +58,7 @@ impl FailoverModel {
     /// `Setup` if there are none.
     pub fn new(choices: Vec<FailoverChoice>) -> Result<FailoverModel> {
         if choices.is_empty() {
-            return Err(Error::new(Kind::Setup, "no model is set"));
+            return Err(Error::new(ErrorKind::Setup, "no model is set"));
         }
         let member = |choice| FailoverMember { choice, health: Mutex::default() };
         Ok(FailoverModel { members: choices.into_iter().map(member).collect() })
@@ -144,16 +144,22 @@ enum NextModels {
 
 fn next_after(error: &Error) -> NextModels {
     match error.kind() {
-        Kind::Malformed if error.is_prompt_too_long() => NextModels::Larger,
-        Kind::Malformed if error.reason() == Some(&FailureReason::Declined) => NextModels::Return,
-        Kind::Setup | Kind::Transient | Kind::Malformed | Kind::NotFound => NextModels::Any,
-        Kind::Exhausted | Kind::Cancelled | Kind::Usage | Kind::Internal => NextModels::Return,
+        ErrorKind::Malformed if error.is_prompt_too_long() => NextModels::Larger,
+        ErrorKind::Malformed if error.reason() == Some(&FailureReason::Declined) => {
+            NextModels::Return
+        }
+        ErrorKind::Setup | ErrorKind::Transient | ErrorKind::Malformed | ErrorKind::NotFound => {
+            NextModels::Any
+        }
+        ErrorKind::Exhausted | ErrorKind::Cancelled | ErrorKind::Usage | ErrorKind::Internal => {
+            NextModels::Return
+        }
     }
 }
 
 /// The error of one model.
 struct MemberFault {
-    kind: Kind,
+    kind: ErrorKind,
     text: String,
     hint: Option<String>,
     whole: Option<Error>,
@@ -167,8 +173,10 @@ fn all_failed(mut faults: Vec<MemberFault>) -> Error {
         return error;
     }
     let any = |kind| faults.iter().any(|error| error.kind == kind);
-    let kind =
-        [Kind::Transient, Kind::Setup].into_iter().find(|it| any(*it)).unwrap_or(Kind::Malformed);
+    let kind = [ErrorKind::Transient, ErrorKind::Setup]
+        .into_iter()
+        .find(|it| any(*it))
+        .unwrap_or(ErrorKind::Malformed);
     let texts: Vec<&str> = faults.iter().map(|error| error.text.as_str()).collect();
     let error = Error::new(kind, "no model answered").with_source(texts.join("; "));
     match faults.iter().find_map(|error| error.hint.clone()) {
@@ -195,7 +203,7 @@ impl FailoverMember {
     fn resting_fault(&self) -> MemberFault {
         let health = self.locked();
         MemberFault {
-            kind: Kind::Transient,
+            kind: ErrorKind::Transient,
             text: format!(
                 "{} is paused after {} failures in a row; the last one: {}",
                 self.choice.model.name(),
@@ -228,8 +236,8 @@ impl MemberCall<'_> {
         let mut health = self.member.locked();
         health.failures = health.failures.saturating_add(1);
         health.last = error.chain();
-        if health.failures >= FAILURES {
-            health.rests_until = Some(Instant::now() + REST);
+        if health.failures >= MAX_FAILURES {
+            health.rests_until = Some(Instant::now() + PAUSE);
         }
     }
 }

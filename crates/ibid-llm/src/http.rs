@@ -14,7 +14,7 @@ use super::request::ModelSettings;
 use ibid_core::ports::{
     Completion, Egress, LanguageModel, Prompt, TextSink, host_and_port, is_loopback_url,
 };
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 pub use ibid_net::http::{
     HttpResult, Timeouts, build_client, connection_error, read_body, response_headers,
     too_large_error,
@@ -172,7 +172,7 @@ impl HttpModel {
                 Some(Err(fault)) => {
                     let _heard_with_the_answer = stream.feed(&line.finish())?;
                     break stream.finish().map_err(|known| match known.kind {
-                        Kind::Transient => ServiceError::transient(format!(
+                        ErrorKind::Transient => ServiceError::transient(format!(
                             "{}: {}",
                             known.message,
                             connection_error(fault).message
@@ -235,17 +235,17 @@ impl HttpModel {
         }
         let lower = fault.message.to_lowercase();
         match (fault.kind, fault.status) {
-            (Kind::Setup, Some(300..=399 | 405)) => {
+            (ErrorKind::Setup, Some(300..=399 | 405)) => {
                 Some(format!("Set {moved} to the server's own URL."))
             }
-            (Kind::Setup, _) if lower.contains("model") && !lower.contains("key") => {
+            (ErrorKind::Setup, _) if lower.contains("model") && !lower.contains("key") => {
                 Some(format!("Check the model's name, and {moved} if it is set."))
             }
-            (Kind::Setup, Some(404)) => {
+            (ErrorKind::Setup, Some(404)) => {
                 Some(format!("Check the model's name, and {moved} if it is set."))
             }
-            (Kind::Setup, _) => Some(format!("Check the key in {keys}.")),
-            (Kind::Transient, None) if is_loopback_url(&self.target.base_url) => {
+            (ErrorKind::Setup, _) => Some(format!("Check the key in {keys}.")),
+            (ErrorKind::Transient, None) if is_loopback_url(&self.target.base_url) => {
                 Some(format!("Start the server at {}, or set {moved}.", self.target.base_url))
             }
             _ => None,

@@ -78,12 +78,12 @@ impl MeteredModel {
             Ok(it) => it,
             Err(error) => {
                 // Output is billed, whatever error follows.
-                let billed = if streamed { BilledPart::Perhaps } else { self.billed(&error, most) };
+                let billed = if streamed { BilledPart::Unknown } else { self.billed(&error, most) };
                 match billed {
                     BilledPart::Nothing => reservation.release(),
                     BilledPart::Input(charge) => reservation.settle(charge),
                     // As for a cancelled call, the estimate is charged.
-                    BilledPart::Perhaps => drop(reservation),
+                    BilledPart::Unknown => drop(reservation),
                 }
                 return Err(error);
             }
@@ -109,7 +109,7 @@ impl MeteredModel {
     /// rejected it or it was too long.
     fn billed(&self, error: &Error, most: CallCost) -> BilledPart {
         let Some(fault) = ServiceError::find_in(error) else {
-            return BilledPart::Perhaps;
+            return BilledPart::Unknown;
         };
         let is_azure = self.inner.name().starts_with("azure/");
         let is_billed = matches!(
@@ -126,9 +126,9 @@ impl MeteredModel {
         match fault.status {
             _ if fault.unsent => BilledPart::Nothing,
             // The server gave up on a request that it had started.
-            Some(408 | 409 | 499) => BilledPart::Perhaps,
+            Some(408 | 409 | 499) => BilledPart::Unknown,
             Some(300..=499 | 501 | 503 | 529) => BilledPart::Nothing,
-            _ => BilledPart::Perhaps,
+            _ => BilledPart::Unknown,
         }
     }
 }
@@ -136,7 +136,7 @@ impl MeteredModel {
 enum BilledPart {
     Nothing,
     Input(CallCost),
-    Perhaps,
+    Unknown,
 }
 
 #[async_trait]

@@ -24,11 +24,11 @@ pub enum ModelList {
     /// The model names, and whether the list is complete.
     Names(Vec<String>, bool),
     /// The key is accepted, but the listed names are not those used in requests.
-    Other,
+    OtherNames,
     /// The provider is reachable and has no list at this path.
-    Nowhere(&'static str),
+    NoListAt(&'static str),
     /// The provider has no list; nothing was sent.
-    Unasked,
+    NotSupported,
 }
 
 /// Asks the provider of `target` for its models.
@@ -38,7 +38,7 @@ pub enum ModelList {
 pub async fn list_models(target: &ModelTarget, egress: &Egress) -> Result<ModelList> {
     let provider = target.provider;
     if WITHOUT.contains(&provider.name) {
-        return Ok(ModelList::Unasked);
+        return Ok(ModelList::NotSupported);
     }
     let access = ServiceAccess {
         base_url: target.base_url.clone(),
@@ -69,9 +69,9 @@ pub async fn list_models(target: &ModelTarget, egress: &Egress) -> Result<ModelL
     };
     let found = service.request(&ServiceRequest::get(path, query), parse_body).await?;
     Ok(match found {
-        None => ModelList::Nowhere(path),
+        None => ModelList::NoListAt(path),
         // Azure lists models that could be deployed, but requests name deployments.
-        Some(_) if provider.name == "azure" => ModelList::Other,
+        Some(_) if provider.name == "azure" => ModelList::OtherNames,
         Some(value) => parse_names(&value),
     })
 }
@@ -96,7 +96,7 @@ fn parse_body(
 fn parse_names(value: &Value) -> ModelList {
     let list = value.get("data").or_else(|| value.get("models"));
     let Some(rows) = list.unwrap_or(value).as_array() else {
-        return ModelList::Other;
+        return ModelList::OtherNames;
     };
     let name = |row: &Value| {
         let name = row.get("id").or_else(|| row.get("name"))?.as_str()?;
@@ -135,6 +135,6 @@ mod tests {
             ModelList::Names(vec!["gemini-2.5-flash".to_owned()], false)
         );
         assert_eq!(of(json!({"data": [{"id": "claude"}], "has_more": false})), all(&["claude"]));
-        assert_eq!(of(json!({"hello": 1})), ModelList::Other);
+        assert_eq!(of(json!({"hello": 1})), ModelList::OtherNames);
     }
 }

@@ -6,7 +6,7 @@
 use super::capabilities::{ModelCapabilities, ModelTable, SchemaMode};
 use super::dialect::Dialect;
 use super::request::{LimitField, ModelSettings};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 
 /// A provider.
@@ -174,7 +174,7 @@ impl ModelProvider {
     }
 
     /// Returns the request settings for `model`, with what is `known` of it.
-    pub fn settings_with(&self, model: &str, known: &ModelCapabilities) -> ModelSettings {
+    pub(crate) fn settings_with(&self, model: &str, known: &ModelCapabilities) -> ModelSettings {
         let settings = ModelSettings {
             schemas: self.schemas,
             limit: self.limit,
@@ -208,7 +208,7 @@ impl ModelTarget {
         let names =
             || PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ");
         let unknown = || {
-            Error::new(Kind::Usage, format!("invalid model `{spec}`"))
+            Error::new(ErrorKind::Usage, format!("invalid model `{spec}`"))
                 .with_hint(format!("Write PROVIDER/MODEL, with one of {}.", names()))
         };
         let (name, model) = spec.split_once(['/', ':']).ok_or_else(unknown)?;
@@ -226,14 +226,14 @@ impl ModelTarget {
             Some((var, value)) => address(var, value.trim(), provider.base_suffix)?,
             None if provider.base_url.is_empty() => {
                 let var = provider.base_vars.first().copied().unwrap_or_default();
-                return Err(Error::new(Kind::Setup, format!("no address is set for {name}"))
+                return Err(Error::new(ErrorKind::Setup, format!("no address is set for {name}"))
                     .with_hint(format!("Set {var} to the server's URL.")));
             }
             None => provider.base_url.to_owned(),
         };
         let key = set(provider.key_vars).map(|set| ApiKey::new(&set.1));
         if key.is_none() && provider.needs_key {
-            return Err(Error::new(Kind::Setup, format!("no key is set for {name}"))
+            return Err(Error::new(ErrorKind::Setup, format!("no key is set for {name}"))
                 .with_hint(format!("Set {} to your key.", provider.key_vars.join(" or "))));
         }
         Ok(ModelTarget { provider, model: model.to_owned(), base_url, key })
@@ -251,7 +251,7 @@ fn address(var: &str, value: &str, suffix: &str) -> Result<String> {
     let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     let whole = whole.replacen("://0.0.0.0", "://127.0.0.1", 1);
     let fault = |why: &str| {
-        Error::new(Kind::Setup, format!("invalid {var}: {why}"))
+        Error::new(ErrorKind::Setup, format!("invalid {var}: {why}"))
             .with_hint(format!("Set {var} to a URL such as http://127.0.0.1:8080/v1."))
     };
     let url = url::Url::parse(&whole).map_err(|error| fault("not a URL").with_source(error))?;

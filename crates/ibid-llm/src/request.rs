@@ -66,7 +66,7 @@ impl ModelSettings {
 
     /// The settings with what is known of the model.
     #[must_use]
-    pub fn with_capabilities(self, known: &ModelCapabilities) -> ModelSettings {
+    pub(crate) fn with_capabilities(self, known: &ModelCapabilities) -> ModelSettings {
         ModelSettings {
             schemas: known.schemas.unwrap_or(self.schemas),
             reasoning: known.reasoning,
@@ -107,7 +107,7 @@ impl ModelSettings {
         below.or(lowest_useful).map(|word| (*word).clone())
     }
 
-    /// How much `prompt` asks the model to reason, if it can be told.
+    /// How much `prompt` asks the model to reason; `None` if that is unknown.
     pub(super) fn asked_effort(&self, prompt: &Prompt) -> Option<ReasoningEffort> {
         let can_be_set = self.reasoning.is_some_and(Reasoning::can_be_set);
         prompt.effort.filter(|_| can_be_set && !self.refuses.contains(&Parameter::Effort))

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, Rng, TextSink};
 use ibid_core::retry::{Backoff, RetryPolicy};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::service_error::ServiceError;
 
 /// Five attempts within 3 minutes, with delays of up to 1, 2, 4 and 8 s; never more than 30 s unless the provider
@@ -42,7 +42,7 @@ impl RetryModel {
 
     /// The delay before the next attempt; `None` to give up.
     fn delay(&self, error: &Error, backoff: &mut Backoff) -> Option<Duration> {
-        if error.kind() != Kind::Transient {
+        if error.kind() != ErrorKind::Transient {
             return None;
         }
         let requested = ServiceError::find_in(error).and_then(|it| it.retry_after);
@@ -133,14 +133,19 @@ mod tests {
         let model = ScriptedModel::new("a/b", (0..9).map(|_| refusal(500, None)));
         let retried = retried(&model, MODEL_RETRY);
         let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Transient);
+        assert_eq!(error.kind(), ErrorKind::Transient);
         assert_eq!(model.count(), 5);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_will_not_pass_later_is_asked_once() {
-        for kind in [Kind::Setup, Kind::Malformed, Kind::Exhausted, Kind::Cancelled, Kind::Internal]
-        {
+        for kind in [
+            ErrorKind::Setup,
+            ErrorKind::Malformed,
+            ErrorKind::Exhausted,
+            ErrorKind::Cancelled,
+            ErrorKind::Internal,
+        ] {
             let model = ScriptedModel::new("a/b", [ScriptedReply::Error(kind)]);
             let retried = retried(&model, MODEL_RETRY);
             let error = retried.complete(&prompt("plan"), None).await.unwrap_err();

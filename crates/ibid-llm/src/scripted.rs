@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::service_error::ServiceError;
 
 /// A reply of the script.
@@ -19,7 +19,7 @@ pub(super) enum ScriptedReply {
     /// An error after these words were streamed.
     Fault(&'static str, ServiceError),
     /// An error without a service fault.
-    Error(Kind),
+    Error(ErrorKind),
 }
 
 pub(super) struct ScriptedModel {

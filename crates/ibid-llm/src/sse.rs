@@ -50,7 +50,7 @@ impl SseParser {
     }
 
     /// Number of buffered bytes.
-    pub fn buffered_len(&self) -> usize {
+    pub(crate) fn buffered_len(&self) -> usize {
         self.line.len() + self.event.data.len()
     }
 

@@ -43,11 +43,6 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Creates the spec of `target` at its list price, with unknown window.
-    pub fn at_list_price(target: ModelTarget) -> ModelSpec {
-        ModelSpec::from_table(target, ModelTable::embedded())
-    }
-
     /// Creates the spec of `target` with what `table` knows of it, with unknown window.
     pub fn from_table(target: ModelTarget, table: &ModelTable) -> ModelSpec {
         let provider = target.provider.name;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::providers::ModelTarget;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service_error::ServiceError;
 
@@ -166,7 +166,7 @@ impl ConcurrencyLimiter {
         let Some(fault) = ServiceError::find_in(error) else {
             return;
         };
-        if fault.kind != Kind::Transient {
+        if fault.kind != ErrorKind::Transient {
             return;
         }
         if let Some(wait) = fault.retry_after {
@@ -227,7 +227,7 @@ fn wait_error(model: &str, wait: Option<Duration>) -> Error {
         }
         None => "too many calls were waiting".to_owned(),
     };
-    Error::new(Kind::Transient, format!("waiting to call {model}")).with_source(ServiceError {
+    Error::new(ErrorKind::Transient, format!("waiting to call {model}")).with_source(ServiceError {
         retry_after: wait,
         unsent: true,
         ..ServiceError::transient(why)

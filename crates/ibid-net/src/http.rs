@@ -10,7 +10,7 @@ use crate::retry_after::ResponseHeaders;
 use crate::service_error::{ServiceError, truncate};
 use crate::tls;
 use ibid_core::ports::is_loopback_url;
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use tokio::time::Instant;
 
 /// Timeouts of a request.
@@ -48,7 +48,7 @@ pub type HttpResult<T> = std::result::Result<T, ServiceError>;
 /// # Errors
 /// `Setup` if the system's certificates cannot be read.
 pub fn build_client(base_url: &str, name: &str, connect: Duration) -> Result<Client> {
-    let setup_error = || Error::new(Kind::Setup, format!("preparing HTTPS for {name}"));
+    let setup_error = || Error::new(ErrorKind::Setup, format!("preparing HTTPS for {name}"));
     let mut client = Client::builder()
         .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
@@ -118,15 +118,16 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     } else {
         ServiceError::transient(message)
     };
-    let reason = (unsent && fault.kind == Kind::Transient).then_some(FailureReason::Unreachable);
+    let reason =
+        (unsent && fault.kind == ErrorKind::Transient).then_some(FailureReason::Unreachable);
     ServiceError { unsent, reason, ..fault }
 }
 
 /// The message where a name could not be looked up.
 pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
-/// How long a failed lookup of a name tells that this machine is offline.
-const OFFLINE: Duration = Duration::from_secs(5);
+/// How long after a failed lookup this machine counts as offline.
+const OFFLINE_TTL: Duration = Duration::from_secs(5);
 
 /// When the lookup of a name last failed. The network is that of the machine, not that of a client.
 static LAST_FAILED_LOOKUP: Mutex<Option<Instant>> = Mutex::new(None);
@@ -138,5 +139,5 @@ fn note_failed_lookup() {
 /// Whether the lookup of a name failed moments ago.
 pub(crate) fn is_offline() -> bool {
     let last = *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner);
-    last.is_some_and(|at| at.elapsed() < OFFLINE)
+    last.is_some_and(|at| at.elapsed() < OFFLINE_TTL)
 }

@@ -14,9 +14,9 @@ const MIN_KEY_BYTES: usize = 6;
 /// Minimum length of a base64 pattern; shorter ones could occur by chance.
 const MIN_BASE64_BYTES: usize = 6;
 /// Number of escape layers that are decoded.
-const LAYERS: usize = 3;
+const MAX_ESCAPE_LAYERS: usize = 3;
 /// Maximum bytes of one escaped byte of a key, per layer: `\u0073`.
-const WIDEST: usize = 6;
+const MAX_ESCAPED_BYTES: usize = 6;
 
 /// The secrets that a server could quote.
 #[derive(Clone, Default)]
@@ -104,7 +104,7 @@ impl SecretRedactor {
             return found;
         }
         let mut layer = Some(UnescapedText::from_raw(input));
-        for _ in 0..=LAYERS {
+        for _ in 0..=MAX_ESCAPE_LAYERS {
             let Some(it) = &layer else { break };
             let mut seek = |pattern: &[u8], text: &[u8]| {
                 let ends = memmem::find_iter(text, pattern).map(|at| (at, at + pattern.len()));
@@ -134,10 +134,11 @@ impl SecretRedactor {
     fn partial_secret_len(&self, input: &[u8]) -> usize {
         let patterns = || self.exact.iter().chain(&self.hex);
         let longest = patterns().map(Vec::len).max().unwrap_or(0);
-        let input = &input[input.len().saturating_sub(longest * WIDEST * LAYERS)..];
+        let input =
+            &input[input.len().saturating_sub(longest * MAX_ESCAPED_BYTES * MAX_ESCAPE_LAYERS)..];
         let mut from = input.len();
         let mut layer = Some(UnescapedText::from_raw(input));
-        for _ in 0..=LAYERS {
+        for _ in 0..=MAX_ESCAPE_LAYERS {
             let Some(it) = &layer else { break };
             let begun = it.partial_escape_start();
             if begun < it.text.len() {
@@ -254,7 +255,7 @@ impl UnescapedText {
     /// Start of an incomplete escape at the end, or the end if there is none.
     fn partial_escape_start(&self) -> usize {
         let end = self.text.len();
-        let mark = (end.saturating_sub(WIDEST - 1)..end).find(|at| {
+        let mark = (end.saturating_sub(MAX_ESCAPED_BYTES - 1)..end).find(|at| {
             let rest = &self.text[*at..];
             match rest {
                 [b'%'] | [b'\\'] => true,

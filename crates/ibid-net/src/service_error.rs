@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::json::list_field;
 use crate::retry_after;
 use crate::retry_after::ResponseHeaders;
-use ibid_core::{Error, FailureReason, Kind};
+use ibid_core::{Error, ErrorKind, FailureReason};
 
 /// Maximum quoted length of a server's message, in characters.
-const QUOTED: usize = 300;
+const MAX_QUOTED_CHARS: usize = 300;
 
 /// A failed call to a service. Contains neither the key nor the prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct ServiceError {
     /// What the caller should do. `Malformed` is a request that this model does not accept (too long, an unsupported
     /// parameter or schema, a filter). What a model accepts is only known by trying, so this is not a bug; the step
     /// continues without the answer.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// The HTTP status, or the status named in the message.
     pub status: Option<u16>,
     /// The delay that the provider asks for.
@@ -38,7 +38,7 @@ pub struct ServiceError {
 }
 
 impl ServiceError {
-    fn new(kind: Kind, message: impl Into<String>) -> ServiceError {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> ServiceError {
         ServiceError {
             kind,
             status: None,
@@ -52,17 +52,17 @@ impl ServiceError {
 
     /// A response that cannot be used.
     pub fn malformed(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Malformed, message)
+        ServiceError::new(ErrorKind::Malformed, message)
     }
 
     /// A temporary error, such as a lost connection.
     pub fn transient(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Transient, message)
+        ServiceError::new(ErrorKind::Transient, message)
     }
 
     /// An error that only the operator can fix.
     pub fn setup(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Setup, message)
+        ServiceError::new(ErrorKind::Setup, message)
     }
 
     /// A response that broke off.
@@ -186,19 +186,20 @@ fn build(
     let codes = codes.unwrap_or_default().to_lowercase();
     let lower = message.to_lowercase();
     let verdict = classify(status, &codes, &lower, error);
-    let retry_after = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded)
-        .then(|| retry_after::requested_wait(headers, error, &lower))
-        .flatten();
+    let is_temporary = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded);
+    let wait = retry_after::requested_wait(headers, error, &lower).filter(|_| is_temporary);
     ServiceError {
         kind: match verdict {
-            ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => Kind::Setup,
-            ErrorClass::Overloaded | ErrorClass::Later => Kind::Transient,
-            ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => Kind::Malformed,
+            ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => ErrorKind::Setup,
+            ErrorClass::Overloaded | ErrorClass::Later => ErrorKind::Transient,
+            ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => {
+                ErrorKind::Malformed
+            }
         },
         status,
-        retry_after,
+        retry_after: wait,
         code,
-        message: match truncate(message, QUOTED) {
+        message: match truncate(message, MAX_QUOTED_CHARS) {
             it if it.is_empty() => "no message".to_owned(),
             it => it,
         },

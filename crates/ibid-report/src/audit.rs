@@ -43,7 +43,7 @@ impl AuditCounts {
             sources: it.sources.len(),
             cited: having(&|it| it.cited),
             missing: sources()
-                .filter(|source| matches!(source.1, SourceLookup::Nowhere(_)))
+                .filter(|source| matches!(source.1, SourceLookup::NotFound(_)))
                 .count(),
             unexplained: having(&|it| it.is_unexplained()),
             never_cited: having(&|it| it.listed && !it.cited),
@@ -153,7 +153,7 @@ pub fn to_json(file: &str, it: &Audit) -> Value {
 }
 
 fn claim_json(n: usize, claim: &AuditedClaim, audit: &Audit) -> Value {
-    let citations = claim.heard.iter().map(|it| citation(it, audit));
+    let citations = claim.source_verdicts.iter().map(|it| citation(it, audit));
     json!({
         "n": n,
         "line": claim.line,
@@ -165,14 +165,14 @@ fn claim_json(n: usize, claim: &AuditedClaim, audit: &Audit) -> Value {
 
 fn citation(it: &SourceVerdict, audit: &Audit) -> Value {
     let source = audit.sources.get(it.source);
-    let quote = it.held.quote.as_ref();
+    let quote = it.check.quote.as_ref();
     json!({
         "n": source.map(|source| source.0.n),
         "url": source.and_then(|source| source.0.address.as_ref()),
         "title": source.and_then(source_title),
         "found": source.is_some_and(|source| matches!(source.1, SourceLookup::Pages(_))),
-        "verdict": it.held.verdict.as_str(),
-        "score": (f64::from(it.held.score) * 1e4).round() / 1e4,
+        "verdict": it.check.verdict.as_str(),
+        "score": (f64::from(it.check.score) * 1e4).round() / 1e4,
         "quote": quote.map(|quote| &quote.text),
         "sentence": quote.map(|quote| quote.sentence),
         "start": quote.map(|quote| quote.place.start),
@@ -212,7 +212,7 @@ fn source_json(it: &(CitedSource, SourceLookup)) -> Value {
         "page_url": page.map(|page| &page.url),
         "file": page.and_then(|page| page.file.as_ref()),
         "reason": match lookup {
-            SourceLookup::Nowhere(why) => Some(single_line(why)),
+            SourceLookup::NotFound(why) => Some(single_line(why)),
             _ => None,
         },
     })

@@ -1,6 +1,6 @@
 //! A report as one text with plain marks such as `[1]`, and the position and source of each mark.
 use super::markdown;
-use ibid_core::domain::{Mode, Passage, Report};
+use ibid_core::domain::{OutputMode, Passage, Report};
 
 /// A mark in the text. `start` and `end` count Unicode code points.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct CitationSpan<'r> {
 
 /// The text and its marks. A one-line answer has no marks: it rests on all of its sources.
 pub fn text_with_citations(it: &Report) -> (String, Vec<CitationSpan<'_>>) {
-    if let (Mode::Answer, Some(answer)) = (it.mode, &it.answer) {
+    if let (OutputMode::Answer, Some(answer)) = (it.mode, &it.answer) {
         let text = super::escape::single_line(&answer.text);
         let end = text.chars().count();
         let mut marks: Vec<CitationSpan> = Vec::new();

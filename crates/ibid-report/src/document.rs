@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::escape::{plain_line, text_fragment, web_url};
 use super::markdown;
 use super::phrases::{checks_line, id_list, local_path, replaced_note, source_file_name};
-use super::{framing, method_notes, phrases};
-use ibid_core::domain::{Citation, Claim, Conflict, Mode, Passage, Report, Source};
+use super::{introduction, method_notes, phrases};
+use ibid_core::domain::{Citation, Claim, Conflict, OutputMode, Passage, Report, Source};
 
 /// A report as a sequence of blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -154,18 +154,18 @@ impl ReportDocument {
             blocks: Vec::new(),
         };
         match it.mode {
-            Mode::Report => laying.report(),
-            Mode::Answer => laying.answer(),
-            Mode::Evidence => laying.evidence(),
+            OutputMode::Report => laying.report(),
+            OutputMode::Answer => laying.answer(),
+            OutputMode::Evidence => laying.evidence(),
         }
-        let notes = if quotes && it.mode != Mode::Evidence {
+        let notes = if quotes && it.mode != OutputMode::Evidence {
             laying.passages.iter().map(|(n, it)| note(laying.report, *n, it)).collect()
         } else {
             Vec::new()
         };
         let title = match (it.mode, plain_line(&it.title)) {
-            (Mode::Report, title) if !title.is_empty() => title,
-            (Mode::Evidence, _) => format!("Evidence: {}", plain_line(&it.question)),
+            (OutputMode::Report, title) if !title.is_empty() => title,
+            (OutputMode::Evidence, _) => format!("Evidence: {}", plain_line(&it.question)),
             _ => plain_line(&it.question),
         };
         ReportDocument {
@@ -275,7 +275,7 @@ impl DocumentBuilder<'_> {
     fn report(&mut self) {
         let it = self.report;
         self.short_answer();
-        if let Some(text) = framing::introduction(it, plain_line) {
+        if let Some(text) = introduction::introduction(it, plain_line) {
             self.heading(1, "Introduction");
             self.blocks.push(paragraph(text));
         }
@@ -317,7 +317,7 @@ impl DocumentBuilder<'_> {
                 self.blocks.push(DocumentBlock::Item { spans });
             }
         }
-        if let Some(text) = framing::conclusion(it, plain_line) {
+        if let Some(text) = introduction::conclusion(it, plain_line) {
             self.heading(1, "Conclusion");
             self.blocks.push(paragraph(text));
         }

@@ -10,10 +10,10 @@ use docx_rs::{
 };
 
 use super::document::{DocumentBlock, InlineSpan, QuoteNote, ReportDocument};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The text width between the margins, in twentieths of a point.
-const WIDTH: usize = 9000;
+const TEXT_WIDTH: usize = 9000;
 
 /// The numbering of lists; the library reserves the first.
 const BULLETS: usize = 2;
@@ -54,7 +54,7 @@ pub fn write(it: &ReportDocument) -> Result<Vec<u8>> {
     let mut out = Cursor::new(Vec::new());
     parts
         .pack(&mut out)
-        .map_err(|error| Error::new(Kind::Internal, "writing a DOCX").with_source(error))?;
+        .map_err(|error| Error::new(ErrorKind::Internal, "writing a DOCX").with_source(error))?;
     Ok(out.into_inner())
 }
 
@@ -206,7 +206,7 @@ impl DocxWriter<'_> {
     fn table(&mut self, head: &[String], widths: &[u16], rows: &[Vec<Vec<InlineSpan>>]) -> Table {
         let parts: usize = widths.iter().map(|width| usize::from(*width)).sum::<usize>().max(1);
         let grid: Vec<usize> =
-            widths.iter().map(|width| WIDTH * usize::from(*width) / parts).collect();
+            widths.iter().map(|width| TEXT_WIDTH * usize::from(*width) / parts).collect();
         let cell = |nth: usize, paragraph: Paragraph| {
             let width = grid.get(nth).copied().unwrap_or_default();
             TableCell::new().width(width, WidthType::Dxa).add_paragraph(paragraph)
@@ -223,7 +223,7 @@ impl DocxWriter<'_> {
         }
         Table::new(all)
             .set_grid(grid.clone())
-            .width(WIDTH, WidthType::Dxa)
+            .width(TEXT_WIDTH, WidthType::Dxa)
             .layout(TableLayoutType::Fixed)
     }
 }

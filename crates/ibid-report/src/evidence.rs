@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::escape::{self, web_url};
-use ibid_core::domain::{Coverage, CoverageRow, Evidence, Excerpt, Item, Plan, Report, SourceId};
+use ibid_core::domain::{
+    ChecklistItem, Coverage, CoverageRow, Evidence, Excerpt, Plan, Report, SourceId,
+};
 use ibid_core::record::{Envelope, Event, Run};
 
 /// The JSON of mode `evidence`: `success`, `completeness`, the topics and the results, and the breakdown of the question where
@@ -68,7 +70,7 @@ fn excerpts(run: &Run, events: &[Envelope]) -> Vec<Excerpt> {
 
 /// The first query of each topic.
 pub fn topic_queries(plan: &Plan) -> Value {
-    let of = |it: &Item| (it.heading.clone(), it.query.clone().into());
+    let of = |it: &ChecklistItem| (it.heading.clone(), it.query.clone().into());
     plan.items().iter().map(of).collect::<Map<String, Value>>().into()
 }
 

@@ -1,7 +1,7 @@
 //! The evidence table as CSV, with a row for each quote.
 use super::escape::plain_line;
 use super::references::{AuthorName, ReferenceEntry, references};
-use ibid_core::domain::{Citation, Mode, Report};
+use ibid_core::domain::{Citation, OutputMode, Report};
 
 const HEAD: [&str; 13] = [
     "finding",
@@ -44,7 +44,7 @@ pub fn write(it: &Report) -> String {
         (citation.n as usize, passage.text().expose().to_owned(), passage.printed_page())
     };
     match it.mode {
-        Mode::Report => {
+        OutputMode::Report => {
             let mut told: Vec<&str> = Vec::new();
             for claim in it.claims() {
                 let again = told.contains(&claim.text());
@@ -65,7 +65,7 @@ pub fn write(it: &Report) -> String {
                 }
             }
         }
-        Mode::Answer => {
+        OutputMode::Answer => {
             if let Some(answer) = &it.answer {
                 let sure = it.confidence.level.as_str();
                 for (n, words, page) in answer.citations.iter().map(quote) {
@@ -73,7 +73,7 @@ pub fn write(it: &Report) -> String {
                 }
             }
         }
-        Mode::Evidence => {
+        OutputMode::Evidence => {
             for (nth, excerpt) in (1..).zip(&it.results) {
                 let at = it.sources.iter().position(|source| source.id == excerpt.source);
                 line(nth, "", "", at.map_or(0, |at| at + 1), &excerpt.content, None);

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use super::{PagesByHash, evidence};
 use crate::markdown;
 use ibid_core::domain::{
-    Brief, Citation, Claim, Coverage, CoverageRow, ItemId, Mode, Page, Passage, Report, Source,
-    StopReason, words,
+    Brief, Citation, Claim, Coverage, CoverageRow, ItemId, OutputMode, Page, Passage, Report,
+    Source, StopReason, words,
 };
 use ibid_core::record::{Run, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// The outcome of a run in the final object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl ResultSubtype {
             (false, _) if spent => ResultSubtype::Budget,
             // The method fails with `NotFound` when nothing that it read is about the question.
             (false, RunStatus::Failed) => match run.failure {
-                Some(Kind::NotFound) => ResultSubtype::NoAnswer,
-                Some(Kind::Exhausted) => ResultSubtype::Budget,
+                Some(ErrorKind::NotFound) => ResultSubtype::NoAnswer,
+                Some(ErrorKind::Exhausted) => ResultSubtype::Budget,
                 _ => ResultSubtype::Error,
             },
             (false, _) => ResultSubtype::NoAnswer,
@@ -101,7 +101,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
     let Some(object) = out.as_object_mut() else {
         return out;
     };
-    if let Some(report) = report.filter(|report| report.mode == Mode::Evidence) {
+    if let Some(report) = report.filter(|report| report.mode == OutputMode::Evidence) {
         let view = evidence::to_json(report, run.plan.as_ref());
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
@@ -131,21 +131,21 @@ pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
     let why = |or: &str| run.error.clone().unwrap_or_else(|| or.to_owned());
     let (kind, message, hint) = match (subtype, run.status) {
         (_, RunStatus::Cancelled) => {
-            (Kind::Cancelled, "it was cancelled".to_owned(), Some("ask again to begin anew"))
+            (ErrorKind::Cancelled, "it was cancelled".to_owned(), Some("ask again to begin anew"))
         }
         // The method only knows that it found nothing; that it could not search further is the reason.
         (ResultSubtype::Budget, _) => (
-            Kind::Exhausted,
+            ErrorKind::Exhausted,
             "the budget ended before there was anything to report".to_owned(),
             Some("raise the bound with --budget, as in --budget 200calls or --budget 15m"),
         ),
         (ResultSubtype::NoAnswer, _) => (
-            Kind::NotFound,
+            ErrorKind::NotFound,
             why("nothing that was read speaks to the question"),
             Some(run.hint.as_deref().unwrap_or(NO_ANSWER_HINT)),
         ),
         _ => (
-            run.failure.unwrap_or(Kind::Internal),
+            run.failure.unwrap_or(ErrorKind::Internal),
             why("it ended without a report"),
             run.hint.as_deref(),
         ),
@@ -240,9 +240,9 @@ fn sources(report: &Report) -> Vec<Value> {
 fn checks(report: &Report) -> Value {
     let it = report.checks;
     json!({
-        "quotes": {"verified": it.quotes.held, "total": it.quotes.total},
-        "claims": {"cited": it.claims.held, "total": it.claims.total},
-        "numbers": {"matched": it.numbers.held, "total": it.numbers.total},
+        "quotes": {"verified": it.quotes.passed, "total": it.quotes.total},
+        "claims": {"cited": it.claims.passed, "total": it.claims.total},
+        "numbers": {"matched": it.numbers.passed, "total": it.numbers.total},
         "removed": it.removed,
         "contradictions": it.contradictions,
     })

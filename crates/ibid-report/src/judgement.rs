@@ -171,5 +171,5 @@ fn target_line(it: &MetricTarget) -> String {
 
 /// `3 of 4`: a count with its total.
 fn ratio(it: Ratio) -> String {
-    format!("{} of {}", it.held, it.total)
+    format!("{} of {}", it.passed, it.total)
 }

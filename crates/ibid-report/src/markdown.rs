@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::escape::{self, text_fragment, web_url};
-use super::{framing, method_notes};
-use ibid_core::domain::{Citation, Claim, Conflict, Mode, Ratio, Report, Source};
+use super::{introduction, method_notes};
+use ibid_core::domain::{Citation, Claim, Conflict, OutputMode, Ratio, Report, Source};
 
 pub use super::phrases::{
     checks_line, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
@@ -15,14 +15,14 @@ pub(crate) use super::phrases::{id_list, source_kind_label};
 
 /// The whole report. With `quotes`, every citation has a footnote with its quote. In mode `answer` it is one line.
 pub fn report(it: &Report, quotes: bool) -> String {
-    if it.mode == Mode::Answer {
+    if it.mode == OutputMode::Answer {
         return it
             .answer
             .as_ref()
             .map(|answer| escape::single_line(&answer.text) + "\n")
             .unwrap_or_default();
     }
-    if it.mode == Mode::Evidence {
+    if it.mode == OutputMode::Evidence {
         return super::evidence::to_markdown(it);
     }
     let mut out = String::new();
@@ -32,14 +32,14 @@ pub fn report(it: &Report, quotes: bool) -> String {
 
 /// The report without front matter, for use as a field of something else. In other modes the same as [`report`].
 pub fn report_body(it: &Report, quotes: bool) -> String {
-    if it.mode != Mode::Report {
+    if it.mode != OutputMode::Report {
         return report(it, quotes);
     }
     let notes = Footnotes::new(it, quotes);
     let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
     short_answer(&mut out, it, &notes);
-    if let Some(text) = framing::introduction(it, escape::markdown) {
+    if let Some(text) = introduction::introduction(it, escape::markdown) {
         let _ = writeln!(out, "## Introduction\n\n{text}\n");
     }
     findings(&mut out, it, &notes);
@@ -52,7 +52,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     conflicts(&mut out, it, &notes);
     evidence_table(&mut out, it);
     not_established(&mut out, it);
-    if let Some(text) = framing::conclusion(it, escape::markdown) {
+    if let Some(text) = introduction::conclusion(it, escape::markdown) {
         let _ = writeln!(out, "## Conclusion\n\n{text}\n");
     }
     method(&mut out, it);
@@ -145,7 +145,7 @@ fn front_matter(out: &mut String, it: &Report) {
         None if it.usage.model_calls == 0 => "0.00".to_owned(),
         None => "null".to_owned(),
     };
-    let Ratio { held, total } = it.checks.quotes;
+    let Ratio { passed: held, total } = it.checks.quotes;
     let _ = write!(
         out,
         "---\ntitle: {}\nrun: {}\ndate: {}\nquestion: {}\ndepth: {}\ncost_usd: {cost}\n\
@@ -155,9 +155,9 @@ fn front_matter(out: &mut String, it: &Report) {
         it.date,
         quoted(&it.question),
         it.depth,
-        it.checks.claims.held,
+        it.checks.claims.passed,
         it.checks.claims.total,
-        it.checks.numbers.held,
+        it.checks.numbers.passed,
         it.checks.numbers.total,
     );
 }

@@ -3,7 +3,7 @@ use super::phrases::{checks_line, pluralize, pluralize_as, stop_reason_phrase};
 use ibid_core::domain::Report;
 
 /// Characters of the reason why a step did without its model.
-const WHY: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -97,7 +97,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
         out.push(format!("Without a model: {}.", listed(&method.unaided)));
     }
     if let Some((step, why)) = method.unaided_because.first() {
-        let why: String = why.chars().take(WHY).collect();
+        let why: String = why.chars().take(MAX_REASON_CHARS).collect();
         out.push(format!("Why {step} did without its model: {}", shown(&why)));
     }
     out.push(format!("Checked by code: {}.", checks_line(it)));

@@ -3,12 +3,12 @@ use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind, StopReason}
 
 /// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched · 0 contradictions`. Never a bare percentage.
 pub fn checks_line(it: &Report) -> String {
-    let Ratio { held, total } = it.checks.quotes;
+    let Ratio { passed: held, total } = it.checks.quotes;
     format!(
         "{held}/{total} quotes verified · {}/{} claims cited · {}/{} numbers matched · {}",
-        it.checks.claims.held,
+        it.checks.claims.passed,
         it.checks.claims.total,
-        it.checks.numbers.held,
+        it.checks.numbers.passed,
         it.checks.numbers.total,
         pluralize(u64::from(it.checks.contradictions), "contradiction")
     )

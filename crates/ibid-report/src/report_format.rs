@@ -5,8 +5,8 @@ use std::path::Path;
 use super::document::ReportDocument;
 use super::references::{bibliography, bibtex, csl, references, ris};
 use super::{PagesByHash, docx, evidence_csv, html, json, latex, markdown, markdown_dialects};
-use ibid_core::domain::{Mode, Report};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Report};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -221,7 +221,7 @@ impl ReportFormat {
     /// The file extension of `report` in this format. A one-line answer is not Markdown.
     pub fn extension(self, report: &Report) -> &'static str {
         match (self, report.mode) {
-            (ReportFormat::Md, Mode::Answer) => "txt",
+            (ReportFormat::Md, OutputMode::Answer) => "txt",
             _ => self.info().ending,
         }
     }
@@ -273,7 +273,7 @@ fn pdf(it: &ReportDocument) -> Result<Vec<u8>> {
 
 #[cfg(not(feature = "pdf"))]
 fn pdf(_: &ReportDocument) -> Result<Vec<u8>> {
-    Err(Error::new(Kind::Setup, "this build of ibid does not support PDF")
+    Err(Error::new(ErrorKind::Setup, "this build of ibid does not support PDF")
         .with_hint("build it with the feature `pdf`, or use the format docx"))
 }
 
@@ -287,7 +287,7 @@ impl ExportOutput {
             ExportOutput::Text(it) => Ok(it.into_bytes()),
             ExportOutput::Binary(it) => Ok(it),
             ExportOutput::Folder(files) => zip_files(&files).map_err(|error| {
-                Error::new(Kind::Internal, "writing a ZIP archive").with_source(error)
+                Error::new(ErrorKind::Internal, "writing a ZIP archive").with_source(error)
             }),
         }
     }

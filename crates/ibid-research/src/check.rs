@@ -6,16 +6,16 @@ use ibid_core::Result;
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict, ConflictSide,
-    Coverage, CoverageRow, Evidence, EvidenceId, Finding, FollowUpNote, MethodNote, ModelRole,
-    Notes, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId,
-    TopicRelation,
+    Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, Finding, FollowUpNote, MethodNote,
+    ModelRole, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source,
+    SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
 use super::consistency;
 use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
-use super::learning;
+use super::finding_kind;
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -120,19 +120,20 @@ fn prefer_heavier_side(draft: &mut ReportDraft, state: &ResearchState, question:
         else {
             continue;
         };
-        let tells = |line: &DraftLine, of: usize| {
+        let cites_side = |line: &DraftLine, of: usize| {
             let other = &sides[of].1.evidence;
             line.evidence.iter().any(|it| other.contains(it))
         };
         let light = |line: &DraftLine| {
             (0..sides.len()).any(|index| {
-                tells(line, index) && weights[index] < MIN_CONFLICT_SIDE_WEIGHT * weights[heaviest]
+                cites_side(line, index)
+                    && weights[index] < MIN_CONFLICT_SIDE_WEIGHT * weights[heaviest]
             })
         };
         let best = sides[heaviest].1.clone();
-        let told = draft.short.iter().any(|it| tells(it, heaviest));
+        let is_heaviest_cited = draft.short.iter().any(|it| cites_side(it, heaviest));
         match draft.short.iter().position(light) {
-            Some(at) if told => drop(draft.short.remove(at)),
+            Some(at) if is_heaviest_cited => drop(draft.short.remove(at)),
             Some(at) => {
                 draft.findings.retain(|finding| finding.0.evidence != best.evidence);
                 draft.short[at] = best;
@@ -205,7 +206,7 @@ fn effort_name(effort: &ibid_core::domain::Effort) -> String {
 
 /// Checks claims against pages, numbers their sources, and counts the results.
 struct CitationBuilder<'a> {
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     pages: &'a BTreeMap<PageHash, Page>,
     evidence: BTreeMap<EvidenceId, &'a Evidence>,
     /// The number of each work, by a key that identifies it.
@@ -219,7 +220,7 @@ struct CitationBuilder<'a> {
 
 impl<'a> CitationBuilder<'a> {
     fn new(
-        notes: &'a Notes,
+        notes: &'a EvidenceStore,
         pages: &'a BTreeMap<PageHash, Page>,
         log: Option<&'a EventLog>,
     ) -> CitationBuilder<'a> {
@@ -239,21 +240,21 @@ impl<'a> CitationBuilder<'a> {
     fn check_line(&mut self, line: &DraftLine) -> Option<Claim> {
         let quotes: Vec<&Evidence> =
             line.evidence.iter().filter_map(|id| self.evidence.get(id).copied()).collect();
-        let standing: Vec<&Evidence> =
+        let verified: Vec<&Evidence> =
             quotes.iter().copied().filter(|quote| self.is_quoted_in_page(quote)).collect();
-        let (matched, total) = matched_numbers(&line.text, &standing);
-        let quotes_hold = !standing.is_empty() && standing.len() == quotes.len();
+        let (matched, total) = matched_numbers(&line.text, &verified);
+        let quotes_hold = !verified.is_empty() && verified.len() == quotes.len();
         let numbers_hold = matched == total;
-        if standing.is_empty() || !numbers_hold {
+        if verified.is_empty() || !numbers_hold {
             self.checks.removed += 1;
             return None;
         }
-        self.checks.quotes.held += standing.len() as u32;
+        self.checks.quotes.passed += verified.len() as u32;
         self.checks.quotes.total += quotes.len() as u32;
-        self.checks.numbers.held += matched;
+        self.checks.numbers.passed += matched;
         self.checks.numbers.total += total;
         self.claims += 1;
-        let citations = self.cite(&standing);
+        let citations = self.cite(&verified);
         let claim = Claim::new(ClaimId::new(self.claims), line.text.clone(), citations);
         count_check(&mut self.checks.claims, claim.is_some());
         let claim = claim?;
@@ -265,12 +266,14 @@ impl<'a> CitationBuilder<'a> {
 
     /// The findings that hold, those of one kind of learning together.
     fn check_findings(&mut self, mut findings: Vec<(DraftLine, ConfidenceMark)>) -> Vec<Finding> {
-        learning::group_by_kind(&mut findings, |pair| learning::classify_learning(&pair.0.text));
+        finding_kind::group_by_kind(&mut findings, |pair| {
+            finding_kind::classify_learning(&pair.0.text)
+        });
         findings
             .into_iter()
             .filter_map(|(line, mark)| {
                 Some(Finding {
-                    learning: learning::classify_learning(&line.text),
+                    learning: finding_kind::classify_learning(&line.text),
                     claim: self.check_line(&line)?,
                     confidence: mark,
                 })
@@ -318,13 +321,13 @@ impl<'a> CitationBuilder<'a> {
     }
 
     fn check_answer(&mut self, line: &DraftLine) -> Option<Answer> {
-        let standing: Vec<&Evidence> = line
+        let verified: Vec<&Evidence> = line
             .evidence
             .iter()
             .filter_map(|id| self.evidence.get(id).copied())
             .filter(|it| self.is_quoted_in_page(it))
             .collect();
-        let citations = self.cite(&standing);
+        let citations = self.cite(&verified);
         (!citations.is_empty()).then(|| Answer { text: line.text.clone(), citations })
     }
 
@@ -332,9 +335,9 @@ impl<'a> CitationBuilder<'a> {
         self.pages.get(it.passage.page()).is_some_and(|page| it.passage.is_found_in(page))
     }
 
-    fn cite(&mut self, standing: &[&Evidence]) -> Vec<Citation> {
+    fn cite(&mut self, verified: &[&Evidence]) -> Vec<Citation> {
         let mut citations: Vec<Citation> = Vec::new();
-        for it in standing {
+        for it in verified {
             let Some(n) = self.source_number(it.source) else {
                 continue;
             };
@@ -363,7 +366,7 @@ impl<'a> CitationBuilder<'a> {
 }
 
 fn count_check(count: &mut Ratio, held: bool) {
-    count.held += u32::from(held);
+    count.passed += u32::from(held);
     count.total += 1;
 }
 

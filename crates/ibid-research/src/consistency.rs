@@ -1,28 +1,27 @@
 //! Checks that a report does not deny in one place what it says in another.
 //!
-//! What could not be established is told from the coverage of the items, which a model may have judged, and from the words
-//! that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
+//! Open items come from the coverage, which a model may have judged, and from the words that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
 //! not without any answer, and a word that a claim says is not missing.
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Citation, Confidence, Coverage, EvidenceId, ItemId, Mode, Notes, OpenItem, Report,
+    Citation, Confidence, Coverage, EvidenceId, EvidenceStore, ItemId, OpenItem, OutputMode, Report,
 };
 
 use super::prompts::{self, fill_template};
 
 /// What the report says with citations.
-struct Said {
+struct CitedStatements {
     /// The items that claims are cited for.
     items: BTreeSet<ItemId>,
     /// The texts of the claims.
     texts: Vec<String>,
 }
 
-impl Said {
-    fn of_report(report: &Report, notes: &Notes) -> Said {
+impl CitedStatements {
+    fn of_report(report: &Report, notes: &EvidenceStore) -> CitedStatements {
         let items: BTreeMap<EvidenceId, &[ItemId]> = notes
             .evidence
             .iter()
@@ -30,7 +29,7 @@ impl Said {
             .collect();
         let cited = report.claims().flat_map(|claim| claim.citations());
         let cited = cited.filter_map(|citation| items.get(&citation.evidence).copied());
-        Said {
+        CitedStatements {
             items: cited.flatten().copied().collect(),
             texts: report.claims().map(|claim| claim.text().to_owned()).collect(),
         }
@@ -56,7 +55,7 @@ fn missing_terms(text: &str) -> Result<Option<(&str, Vec<&str>, &str)>> {
 }
 
 /// `text` without the missing terms that a claim has.
-fn without_said(text: &str, said: &Said) -> Result<String> {
+fn without_said(text: &str, said: &CitedStatements) -> Result<String> {
     let Some((head, terms, tail)) = missing_terms(text)? else {
         return Ok(text.to_owned());
     };
@@ -75,8 +74,8 @@ fn without_said(text: &str, said: &Said) -> Result<String> {
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
-fn demote_unreported(report: &mut Report, said: &Said) -> Result<()> {
-    if report.mode != Mode::Report || report.short.is_empty() {
+fn demote_unreported(report: &mut Report, said: &CitedStatements) -> Result<()> {
+    if report.mode != OutputMode::Report || report.short.is_empty() {
         return Ok(());
     }
     let unreported = &prompts::phrases()?.gap.unreported;
@@ -94,8 +93,8 @@ fn demote_unreported(report: &mut Report, said: &Said) -> Result<()> {
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
-pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Result<()> {
-    let said = Said::of_report(report, notes);
+pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore) -> Result<()> {
+    let said = CitedStatements::of_report(report, notes);
     demote_unreported(report, &said)?;
     let weak = &prompts::phrases()?.gap.weak;
     let mut answered = BTreeSet::new();
@@ -153,8 +152,8 @@ fn disputed_reasons(why: &[String]) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
-pub(crate) fn count_contradictions(report: &Report, notes: &Notes) -> Result<u32> {
-    let said = Said::of_report(report, notes);
+pub(crate) fn count_contradictions(report: &Report, notes: &EvidenceStore) -> Result<u32> {
+    let said = CitedStatements::of_report(report, notes);
     let phrases = prompts::phrases()?;
     let denies = [phrases.gap.open.as_str(), phrases.open.nothing.as_str()];
     let told = disputed_reasons(&report.confidence.why)? == report.confidence.why;
@@ -176,8 +175,11 @@ pub(crate) fn count_contradictions(report: &Report, notes: &Notes) -> Result<u32
 mod tests {
     use super::*;
 
-    fn said(texts: &[&str]) -> Said {
-        Said { items: BTreeSet::new(), texts: texts.iter().map(|it| (*it).to_owned()).collect() }
+    fn said(texts: &[&str]) -> CitedStatements {
+        CitedStatements {
+            items: BTreeSet::new(),
+            texts: texts.iter().map(|it| (*it).to_owned()).collect(),
+        }
     }
 
     #[test]

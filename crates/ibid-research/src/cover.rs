@@ -9,7 +9,8 @@ use futures_util::{StreamExt, stream};
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, stem_overlap};
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Plan, Usage,
+    Brief, ChecklistItem, Coverage, CoverageRow, Evidence, EvidenceStore, ItemId, ModelRole, Plan,
+    Usage,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
@@ -19,19 +20,19 @@ use super::ask::{
     shapes::{CoverPrompt, CoverReply, language_name},
 };
 use super::grounding::has_unknown_statement;
-use super::heuristic::choose::independent_sources;
+use super::heuristic::claim_clusters::independent_sources;
 use super::heuristic::intake::is_weak;
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
-use super::query_policy::{QueryPolicy, anchored};
+use super::query_policy::{QueryPolicy, add_subject};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Maximum number of words named in a gap.
-const NAMED: usize = 3;
+const MAX_NAMED_WORDS: usize = 3;
 
 /// Maximum number of findings of an item shown to a model, best first.
-const SHOWN: usize = 12;
+const MAX_SHOWN_FINDINGS: usize = 12;
 
 /// What an item lacks, and a query for it.
 pub(crate) struct Gap {
@@ -56,7 +57,7 @@ impl CoverageState {
     pub(crate) fn update(
         &mut self,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         scorer: &mut RelevanceScorer,
         round: u32,
         domains_seen: u32,
@@ -117,7 +118,7 @@ impl CoverageState {
         &mut self,
         llm: &mut LlmSession<'_>,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         round: u32,
         policy: &QueryPolicy,
     ) -> Result<()> {
@@ -179,9 +180,12 @@ impl CoverageState {
 
     /// The rows for the report: an item that the evidence covers is covered, whatever a model thought of it.
     pub(crate) fn final_rows(&self) -> Vec<CoverageRow> {
-        let settle = |row: &CoverageRow| match self.doubted.contains(&row.id) {
-            true => CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() },
-            false => row.clone(),
+        let settle = |row: &CoverageRow| {
+            if self.doubted.contains(&row.id) {
+                CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() }
+            } else {
+                row.clone()
+            }
         };
         self.rows.iter().map(settle).collect()
     }
@@ -212,7 +216,7 @@ impl CoverageState {
 
 /// The rows of a plan before any search.
 pub(crate) fn initial_rows(plan: &Plan) -> Vec<CoverageRow> {
-    let row = |it: &Item| CoverageRow::empty(it.id, &it.asks);
+    let row = |it: &ChecklistItem| CoverageRow::empty(it.id, &it.asks);
     plan.items().iter().map(row).collect()
 }
 
@@ -236,7 +240,7 @@ fn gap_from_model(
     if stem_overlap(text, &asked) >= 1.0 || known {
         return Ok(None);
     }
-    let query = policy.narrow(&judged.gap_query).map(|query| anchored(brief, query));
+    let query = policy.narrow(&judged.gap_query).map(|query| add_subject(brief, query));
     let claims = found.iter().map(|evidence| evidence.claim.as_str());
     Ok(Some(Gap {
         text: match policy.permitted_sentence(text) {
@@ -263,7 +267,7 @@ fn missing_text(
         .split(' ')
         .filter(|part| !is_stop_word(part) && !is_weak(part) && stem_overlap(part, asked) >= 1.0)
         .filter(|part| found.iter().all(|own| stem_overlap(part, &own.claim) < 1.0))
-        .take(NAMED)
+        .take(MAX_NAMED_WORDS)
         .collect();
     Ok(if named.is_empty() {
         own.clone()
@@ -276,31 +280,31 @@ fn missing_text(
 async fn judge_item<'a>(
     role_model: &'a RoleModel,
     brief: &Brief,
-    notes: &Notes,
-    item: &Item,
+    notes: &EvidenceStore,
+    item: &ChecklistItem,
     found: Vec<&Evidence>,
 ) -> (ItemId, TrackedModel<'a>, Result<CoverReply>) {
     let evidence: Vec<(String, String)> = found
         .iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN_FINDINGS)
         .map(|evidence| {
             let from = notes.source(evidence.source).map(|source| source.public_name().to_owned());
             (evidence.claim.clone(), from.unwrap_or_default())
         })
         .collect();
     let language = language_name(Some(&brief.lang));
-    let asked = CoverPrompt {
+    let prompt_input = CoverPrompt {
         question: brief.effective_question(),
         item,
         evidence: &evidence,
         language: &language,
     };
     let model = TrackedModel::new(role_model);
-    let answer = match asked.prompt() {
-        Ok(prompt) => ask::ask_typed(&model, prompt, |it| asked.check(it)).await,
+    let answer = match prompt_input.prompt() {
+        Ok(prompt) => ask::ask_typed(&model, prompt, |it| prompt_input.check(it)).await,
         Err(fault) => Err(fault),
     };
-    (item.id, model, answer.map(|answer| asked.with_usable_hints(answer.value)))
+    (item.id, model, answer.map(|answer| prompt_input.with_usable_hints(answer.value)))
 }
 
 fn state_of(found: &[&Evidence], independent_sources: usize, domains_seen: u32) -> Coverage {

@@ -8,10 +8,10 @@ use super::heuristic::injection::InjectionDetector;
 use super::research_state::ResearchState;
 
 /// Maximum number of characters of all excerpts together, and of those of one source.
-const ALL: usize = 15_000;
-const ONE: usize = 4_000;
+const MAX_TOTAL_CHARS: usize = 15_000;
+const MAX_SOURCE_CHARS: usize = 4_000;
 /// Sentences shown on each side of a passage.
-const AROUND: usize = 2;
+const CONTEXT_SENTENCES: usize = 2;
 
 /// The excerpts of all sources with evidence.
 pub(crate) fn build_excerpts(brief: &Brief, state: &ResearchState) -> Result<Vec<Excerpt>> {
@@ -25,7 +25,7 @@ pub(crate) fn build_excerpts(brief: &Brief, state: &ResearchState) -> Result<Vec
     let mut sources: Vec<(SourceId, Vec<&Evidence>)> = by_source.into_iter().collect();
     sources.sort_by(|a, b| best(&b.1).total_cmp(&best(&a.1)).then(a.0.cmp(&b.0)));
     let mut found: Vec<Excerpt> = Vec::new();
-    let mut left = ALL;
+    let mut left = MAX_TOTAL_CHARS;
     for (id, evidence) in sources {
         let source = notes.source(id);
         let Some((source, page)) =
@@ -33,7 +33,7 @@ pub(crate) fn build_excerpts(brief: &Brief, state: &ResearchState) -> Result<Vec
         else {
             continue;
         };
-        let content = excerpt_text(page, &evidence, &orders, left.min(ONE));
+        let content = excerpt_text(page, &evidence, &orders, left.min(MAX_SOURCE_CHARS));
         if content.is_empty() {
             continue;
         }
@@ -67,8 +67,8 @@ fn excerpt_text(
     for it in order {
         let (first, end) = (it.passage.first(), it.passage.last());
         let own = first..=end;
-        let around =
-            (first.saturating_sub(AROUND)..first).chain(end + 1..=(end + AROUND).min(last));
+        let around = (first.saturating_sub(CONTEXT_SENTENCES)..first)
+            .chain(end + 1..=(end + CONTEXT_SENTENCES).min(last));
         for n in own.chain(around) {
             let text = page.sentence(n);
             let takes = text.chars().count() + 1;

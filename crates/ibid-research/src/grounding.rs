@@ -13,9 +13,9 @@ use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
 
 /// Minimum number of characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
-const CODE: usize = 5;
+const MIN_CODE_CHARS: usize = 5;
 /// Maximum number of letters of a unit: `500kWh`, `1990s`.
-const UNIT: usize = 3;
+const MAX_UNIT_CHARS: usize = 3;
 /// A run of letters and digits of this length is no word of any language.
 const MAX_WORD_CHARS: usize = 40;
 
@@ -64,7 +64,7 @@ pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &
 }
 
 /// Minimum number of words beside its names for which a sentence is compared.
-const PREDICATE: usize = 2;
+const MIN_PREDICATE_WORDS: usize = 2;
 
 /// Whether `text` is a question, or says of its names what none of `known` says: a copied name proves nothing
 /// about the words beside it.
@@ -89,7 +89,7 @@ pub(crate) fn has_unknown_statement<'a>(
             word.contains(|c: char| c.is_ascii_digit())
                 || (word.starts_with(char::is_uppercase) && !small)
         });
-    if names.is_empty() || others.len() < PREDICATE {
+    if names.is_empty() || others.len() < MIN_PREDICATE_WORDS {
         return false;
     }
     let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
@@ -97,7 +97,7 @@ pub(crate) fn has_unknown_statement<'a>(
 }
 
 /// Minimum length of the first word of a sentence, in letters, that may be an unknown name.
-const LONG: usize = 4;
+const MIN_NAME_CHARS: usize = 4;
 
 /// Whether a sentence of `text` uses a name or code in a context that no sentence of `quotes` supports: every
 /// such sentence lacks the name, has it less often, or shares too few of the other words. Names in the
@@ -134,7 +134,7 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
         // do not.
         let name = if begins {
             let next = nth + 1 < words.len() && capital(nth + 1);
-            next || !known(&own_stem) && raw(nth).chars().count() >= LONG
+            next || !known(&own_stem) && raw(nth).chars().count() >= MIN_NAME_CHARS
         } else {
             true
         };
@@ -228,11 +228,11 @@ fn is_code(run: &str, begins: bool) -> bool {
     let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
         && !run.bytes().all(|byte| byte.is_ascii_digit());
     let plain_unit = digits > 0 && unit.bytes().all(|byte| byte.is_ascii_lowercase());
-    let quantity = plain_unit && begins && unit.len() <= UNIT;
+    let quantity = plain_unit && begins && unit.len() <= MAX_UNIT_CHARS;
     let decade = digits == 4 && unit == "s";
     run.len() >= MAX_WORD_CHARS
-        || (mixed && run.len() >= CODE && !quantity && !decade)
-        || (!begins && digits == run.len() && digits > CODE)
+        || (mixed && run.len() >= MIN_CODE_CHARS && !quantity && !decade)
+        || (!begins && digits == run.len() && digits > MIN_CODE_CHARS)
 }
 
 #[cfg(test)]

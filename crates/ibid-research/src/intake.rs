@@ -8,7 +8,7 @@ use ibid_core::domain::{
 };
 use ibid_core::ports::{EventLog, Steering};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::ask::{
     self,
@@ -155,7 +155,7 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
         sharpened: Some(refined.question.trim().to_owned()),
         kind: match brief.kind {
             QuestionKind::Open => refined.kind,
-            told => told,
+            known => known,
         },
         subjects: asked_for(named_only(refined.subjects), brief.subjects),
         key_terms: asked_for(refined.key_terms, brief.key_terms),
@@ -176,7 +176,7 @@ pub(crate) fn refine_by_heuristics(question: &Question) -> Result<Brief> {
 
 fn refine_by_words(question: &Question) -> Result<Brief> {
     if tokens(&question.text).is_empty() {
-        return Err(Error::new(Kind::Usage, "the question has no words")
+        return Err(Error::new(ErrorKind::Usage, "the question has no words")
             .with_hint("ask in words, for example: `ibid \"Why do bridges sway?\"`"));
     }
     heuristic::intake::refine_question(question)

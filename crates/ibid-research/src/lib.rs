@@ -23,19 +23,19 @@ mod authority;
 mod check;
 mod consistency;
 mod excerpts;
-mod learning;
+mod finding_kind;
 mod trust;
 mod verify;
 mod works;
 mod write;
 
+mod changed_fact;
 mod concurrency;
 mod draft;
 mod grounding;
 mod report_length;
 mod research_state;
 mod run_context;
-mod substitution;
 
 pub mod ask;
 pub mod attribution;
@@ -53,7 +53,7 @@ pub(crate) mod prompts;
 mod thesaurus;
 mod thresholds;
 
-pub use heuristic::agreement;
+pub use heuristic::text_answer;
 pub use lookup::{LookupResult, look_up};
 pub use model_steps::{ModelStep, model_steps};
 pub use page_summary::{PageSummary, SummarySentence, summarize_page, summarize_url};
@@ -66,7 +66,7 @@ use run_context::RunContext;
 use write::Revision;
 
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Mode, Plan, QueryExpansion, Question, Report, RunId};
+use ibid_core::domain::{Brief, OutputMode, Plan, QueryExpansion, Question, Report, RunId};
 use ibid_core::ports::{EventLog, NoSteering, Providers, RoleModels};
 use ibid_core::record::{Event, Phase};
 
@@ -125,14 +125,14 @@ pub async fn research(
     let (state, scorer) = (&research.state, &mut research.scorer);
     let draft = match question.mode {
         // Nothing was written in a model's words.
-        Mode::Evidence => draft,
+        OutputMode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;
-    if question.mode == Mode::Evidence {
+    if question.mode == OutputMode::Evidence {
         report.results = excerpts::build_excerpts(&brief, state)?;
     }
-    if question.mode == Mode::Answer && report.answer.is_none() {
+    if question.mode == OutputMode::Answer && report.answer.is_none() {
         return Err(write::no_evidence_error(&brief, state)?);
     }
     log.emit(Event::ReportReady { report: Box::new(report.clone()) });

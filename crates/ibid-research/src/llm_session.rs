@@ -10,7 +10,7 @@ use ibid_core::ports::{
     Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
 };
 use ibid_core::record::Event;
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// The steps that have a heuristic as fallback, in the order of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,8 +122,8 @@ pub(crate) struct LlmSession<'a> {
     usage: Usage,
     unpriced: bool,
     unaided: BTreeSet<LlmStep>,
-    told: BTreeMap<LlmStep, String>,
-    spent: bool,
+    fallback_reasons: BTreeMap<LlmStep, String>,
+    budget_spent: bool,
     /// The windows that showed to be smaller than configured, in tokens, by model.
     windows: BTreeMap<String, u32>,
 }
@@ -136,8 +136,8 @@ impl<'a> LlmSession<'a> {
             usage: Usage::default(),
             unpriced: false,
             unaided: BTreeSet::new(),
-            told: BTreeMap::new(),
-            spent: false,
+            fallback_reasons: BTreeMap::new(),
+            budget_spent: false,
             windows: BTreeMap::new(),
         }
     }
@@ -208,12 +208,12 @@ impl<'a> LlmSession<'a> {
     /// # Errors
     /// Faults that no fallback can mend: cancellation and internal errors.
     pub(crate) fn fall_back(&mut self, step: LlmStep, role: ModelRole, fault: Error) -> Result<()> {
-        if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) {
+        if matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Internal) {
             return Err(fault);
         }
         self.unaided.insert(step);
-        self.spent |= fault.kind() == Kind::Exhausted;
-        if let Entry::Vacant(first) = self.told.entry(step) {
+        self.budget_spent |= fault.kind() == ErrorKind::Exhausted;
+        if let Entry::Vacant(first) = self.fallback_reasons.entry(step) {
             first.insert(fallback_reason(&fault));
             self.log.emit(Event::StepUnaided {
                 step: step.as_str().to_owned(),
@@ -227,7 +227,7 @@ impl<'a> LlmSession<'a> {
 
     /// Whether a model was not asked because the budget had no room for it.
     pub(crate) fn is_budget_spent(&self) -> bool {
-        self.spent
+        self.budget_spent
     }
 
     /// The usage so far.
@@ -238,7 +238,7 @@ impl<'a> LlmSession<'a> {
     /// The first fault of each step that had a model and fell back, wholly or in part.
     pub(crate) fn fallback_reasons(&self) -> Vec<(String, String)> {
         let because = |pair: (&LlmStep, &String)| (pair.0.as_str().to_owned(), pair.1.clone());
-        self.told.iter().map(because).collect()
+        self.fallback_reasons.iter().map(because).collect()
     }
 
     /// The steps done without a model, wholly or in part, in the order of the flow.
@@ -251,9 +251,9 @@ impl<'a> LlmSession<'a> {
 /// addresses. The event of the step has the whole error, for the operator.
 fn fallback_reason(fault: &Error) -> String {
     let by_kind = match fault.kind() {
-        Kind::Exhausted => return fault.chain(),
-        Kind::Transient => "the service of the model failed",
-        Kind::Malformed => "the answer of the model could not be used",
+        ErrorKind::Exhausted => return fault.chain(),
+        ErrorKind::Transient => "the service of the model failed",
+        ErrorKind::Malformed => "the answer of the model could not be used",
         _ => "the service of the model refused the request",
     };
     let reason = match fault.reason() {

@@ -1,7 +1,7 @@
 //! The steps of a run that ask a model, and how much the model should reason in each.
 use super::ask::shapes::step_effort;
 use super::llm_session::LlmStep;
-use ibid_core::domain::{Mode, ModelRole, ReasoningEffort, Strategy};
+use ibid_core::domain::{ModelRole, OutputMode, ReasoningEffort, Strategy};
 
 /// A step of a run that asks a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct ModelStep {
 }
 
 /// The steps that ask a model in a run with `strategy` and `mode`, in the order of the flow.
-pub fn model_steps(strategy: Strategy, mode: Mode) -> Vec<ModelStep> {
+pub fn model_steps(strategy: Strategy, mode: OutputMode) -> Vec<ModelStep> {
     let supervised = strategy == Strategy::Supervisor;
-    let writes = mode != Mode::Evidence;
+    let writes = mode != OutputMode::Evidence;
     let all = [
         (true, LlmStep::Intake.as_str(), ModelRole::Planner, "refine"),
         (true, LlmStep::Plan.as_str(), ModelRole::Planner, "plan"),
@@ -27,7 +27,7 @@ pub fn model_steps(strategy: Strategy, mode: Mode) -> Vec<ModelStep> {
         (true, LlmStep::Cover.as_str(), ModelRole::Researcher, "cover"),
         (writes, LlmStep::Refine.as_str(), ModelRole::Planner, "refine_search"),
         (writes, "answer", ModelRole::Writer, "answer"),
-        (mode == Mode::Report, LlmStep::Write.as_str(), ModelRole::Writer, "write"),
+        (mode == OutputMode::Report, LlmStep::Write.as_str(), ModelRole::Writer, "write"),
         (writes, LlmStep::Verify.as_str(), ModelRole::Verifier, "verify"),
     ];
     let asked = all.into_iter().filter(|row| row.0);

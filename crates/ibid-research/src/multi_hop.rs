@@ -17,9 +17,9 @@ use ibid_core::domain::{Hit, QuestionKind, is_name, split_sentences};
 /// Hits checked for a document that the question names.
 const MAX_DOCUMENTS: usize = 6;
 /// Maximum number of documents followed.
-const FOLLOWED: usize = 4;
+const MAX_FOLLOWED_DOCUMENTS: usize = 4;
 /// Maximum number of names searched for from one document.
-const NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 /// Maximum number of small words between a name and the word that asks for it.
 const MAX_WORDS_BETWEEN: usize = 4;
 /// Maximum number of words between a word of the question and a name after it.
@@ -40,7 +40,7 @@ pub fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
         let title = content_stems(&hit.title);
         !title.is_empty() && title.iter().all(|it| asked.contains(it))
     };
-    hits.take(MAX_DOCUMENTS).filter(named).take(FOLLOWED)
+    hits.take(MAX_DOCUMENTS).filter(named).take(MAX_FOLLOWED_DOCUMENTS)
 }
 
 /// The names in `text` that lead on from the document with this `title`, best first: those after a word of
@@ -70,7 +70,7 @@ pub fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
     }
     let mut ranked: Vec<(f32, usize, String)> = found.into_values().collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(NAMES).map(|row| row.2).collect()
+    ranked.into_iter().take(MAX_NAMES).map(|row| row.2).collect()
 }
 
 /// The text without sentences that give orders, so that their names are not searched for.

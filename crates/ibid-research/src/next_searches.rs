@@ -1,7 +1,7 @@
 //! The next searches, proposed by a model.
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, Item, ModelRole, Plan, SearchEndpoint, SearchTask,
+    Brief, ChecklistItem, Coverage, CoverageRow, ModelRole, Plan, SearchEndpoint, SearchTask,
 };
 
 use super::ask::{
@@ -10,7 +10,7 @@ use super::ask::{
 };
 use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::query_policy::{QueryPolicy, anchored};
+use super::query_policy::{QueryPolicy, add_subject};
 
 /// Maximum number of searches of a refinement, and below it the pages read in one.
 const A_REFINEMENT: usize = 2;
@@ -34,7 +34,7 @@ pub(crate) async fn propose_queries(
         .iter()
         .map(|row| CoverageRow { gap: row.gap.clone().filter(shown), proof: None, ..row.clone() })
         .collect();
-    let open: Vec<(&Item, Option<&CoverageRow>)> = rows
+    let open: Vec<(&ChecklistItem, Option<&CoverageRow>)> = rows
         .iter()
         .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
         .filter_map(|row| Some((plan.item(row.id)?, Some(row))))
@@ -42,17 +42,17 @@ pub(crate) async fn propose_queries(
     let Some(role_model) = llm.role_model(LlmStep::Cover, role).filter(|_| !open.is_empty()) else {
         return Ok(Vec::new());
     };
-    let asked = QueriesPrompt {
+    let prompt_input = QueriesPrompt {
         question: brief.effective_question(),
         items: &open,
         searched: &searched,
         pubmed: targets.has_pubmed(),
     };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    let answer = ask::ask_typed(&model, prompt_input.prompt()?, |it| prompt_input.check(it)).await;
     llm.record_usage(LlmStep::Cover, role, model);
     match answer {
-        Ok(it) => Ok(asked.valid_queries(&it.value).into_iter().cloned().collect()),
+        Ok(it) => Ok(prompt_input.valid_queries(&it.value).into_iter().cloned().collect()),
         Err(fault) => llm.fall_back(LlmStep::Cover, role, fault).map(|()| Vec::new()),
     }
 }
@@ -81,21 +81,21 @@ pub(crate) async fn refinement_tasks(
     let Some(role_model) = role_model.filter(|_| !wanted.is_empty()) else {
         return Ok(plain());
     };
-    let asked = RefineSearchPrompt {
+    let prompt_input = RefineSearchPrompt {
         question: brief.effective_question(),
         topics: wanted,
         searched,
         usual,
     };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    let answer = ask::ask_typed(&model, prompt_input.prompt()?, |it| prompt_input.check(it)).await;
     llm.record_usage(LlmStep::Refine, role, model);
     match answer {
-        Ok(it) => Ok(asked
+        Ok(it) => Ok(prompt_input
             .valid_tasks(it.value)
             .into_iter()
             .filter_map(|valid_task| {
-                let query = anchored(brief, policy.narrow(&valid_task.query)?);
+                let query = add_subject(brief, policy.narrow(&valid_task.query)?);
                 Some(SearchTask { query, ..valid_task })
             })
             .take(A_REFINEMENT)

@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Notes, Page, PageHash, Source, SourceId, is_public};
+use ibid_core::domain::{Brief, EvidenceStore, Page, PageHash, Source, SourceId, is_public};
 
 use super::query_policy::QueryPolicy;
 
 /// Words of a shingle, and below it the shingles that represent a page.
-const SHINGLE: usize = 5;
-const SKETCH: usize = 128;
+const SHINGLE_WORDS: usize = 5;
+const SKETCH_SHINGLES: usize = 128;
 
 /// Every page read, and every document tried.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl PageSet {
     }
 
     /// Whether a private page that was read has a lower-case word in its text or title.
-    pub(crate) fn has_private_word(&self, notes: &Notes, word: &str) -> bool {
+    pub(crate) fn has_private_word(&self, notes: &EvidenceStore, word: &str) -> bool {
         let private = notes.sources.iter().filter(|source| !is_public(source.kind));
         let mut pages = private.filter_map(|it| self.page(it));
         pages.any(|page| {
@@ -78,13 +78,14 @@ impl PageSet {
     pub(crate) fn title_names(
         &self,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         policy: &QueryPolicy,
     ) -> Vec<String> {
         let asked = brief.question.to_lowercase();
         let mut counts: BTreeMap<String, (u32, &Source)> = BTreeMap::new();
-        let speaks = |source: &&Source| notes.evidence.iter().any(|own| own.source == source.id);
-        for source in notes.sources.iter().filter(speaks) {
+        let has_evidence =
+            |source: &&Source| notes.evidence.iter().any(|own| own.source == source.id);
+        for source in notes.sources.iter().filter(has_evidence) {
             let Some(page) = self.page(source) else {
                 continue;
             };
@@ -141,10 +142,11 @@ impl PageSet {
 /// The smallest hashes of a text's shingles, in order: a fixed-size sketch for similarity (Broder 1997).
 fn minhash(text: &str) -> Vec<u64> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let mut hashes: Vec<u64> = words.windows(SHINGLE.min(words.len().max(1))).map(fnv).collect();
+    let mut hashes: Vec<u64> =
+        words.windows(SHINGLE_WORDS.min(words.len().max(1))).map(fnv).collect();
     hashes.sort_unstable();
     hashes.dedup();
-    hashes.truncate(SKETCH);
+    hashes.truncate(SKETCH_SHINGLES);
     hashes
 }
 
@@ -162,7 +164,7 @@ fn fnv(words: &[&str]) -> u64 {
 /// Jaccard similarity of two texts from their sketches: what both have among the smallest hashes of their union.
 fn jaccard_estimate(a: &[u64], b: &[u64]) -> f32 {
     let (mut i, mut j, mut union, mut both) = (0, 0, 0_u16, 0_u16);
-    while usize::from(union) < SKETCH {
+    while usize::from(union) < SKETCH_SHINGLES {
         let order = match (a.get(i), b.get(j)) {
             (Some(one), Some(other)) => one.cmp(other),
             (Some(_), None) => Ordering::Less,

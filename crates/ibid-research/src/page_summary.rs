@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use ibid_core::domain::{
-    Evidence, Hit, Item, Notes, Page, Plan, Question, Source, SourceId, SourceKind,
+    ChecklistItem, Evidence, EvidenceStore, Hit, Page, Plan, Question, Source, SourceId, SourceKind,
 };
 use ibid_core::ports::{EventLog, PageReader, RoleModels};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::LlmSession;
@@ -72,7 +72,7 @@ pub async fn summarize_url(
 ) -> Result<PageSummary> {
     match read_with_fallback(readers, &Hit::new("given", url, "", "")).await.0 {
         Ok(page) => summarize_page(models, log, task, url, &page).await,
-        Err(stopped) if stopped.kind() == Kind::Cancelled => Err(stopped),
+        Err(stopped) if stopped.kind() == ErrorKind::Cancelled => Err(stopped),
         Err(fault) => Ok(PageSummary::failed(url, task, &fault)),
     }
 }
@@ -92,13 +92,13 @@ pub async fn summarize_page(
     let all = plan::build_heuristic_plan(&brief)?;
     // Only the task itself and its parts; side items of a report were not asked for.
     let parts = all.items().iter().filter(|item| brief.question.contains(&item.asks));
-    let mut parts: Vec<Item> = parts.cloned().collect();
+    let mut parts: Vec<ChecklistItem> = parts.cloned().collect();
     if parts.is_empty() {
         parts.extend(all.items().first().cloned());
     }
     let plan = Plan::new(parts, all.complexity, all.writing.clone()).unwrap_or(all);
     let mut scorer = RelevanceScorer::new(&brief, &plan)?;
-    let mut notes = Notes::new(plan);
+    let mut notes = EvidenceStore::new(plan);
     let mut pages = PageSet::default();
     let id = SourceId::new(1);
     let source = Source::from_page(id, SourceKind::Web, page, None);

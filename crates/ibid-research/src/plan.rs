@@ -4,7 +4,7 @@ use crate::thresholds::MIN_SAME_ASKS_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
-    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, QuestionKind, SearchTask,
+    Brief, ChecklistItem, Complexity, ItemId, ModelRole, Plan, Question, QuestionKind, SearchTask,
     SectionPlan, Strategy, WritingPlan,
 };
 use ibid_core::ports::{Prompt, RoleModel};
@@ -16,7 +16,7 @@ use super::ask::{
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::query_policy::anchored;
+use super::query_policy::add_subject;
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
 const REPORT_FORM_WORDS: [&str; 8] =
@@ -202,7 +202,7 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
 /// The plan from a model's answer. The question itself is always an item, and if there are too few, those of
 /// the heuristic plan are added.
 fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan> {
-    let mut items: Vec<(Option<u32>, Item)> = Vec::new();
+    let mut items: Vec<(Option<u32>, ChecklistItem)> = Vec::new();
     let mut sound: Vec<(u32, &PlannedItem)> = Vec::new();
     for (nth, item) in planned.valid_items() {
         let struck = is_about_report(brief, item)
@@ -220,7 +220,7 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
             let same = MIN_SAME_ASKS_OVERLAP;
             stem_overlap(asks, &it.asks) >= same && stem_overlap(&it.asks, asks) >= same
         };
-        let known = |other: &(Option<u32>, Item)| {
+        let known = |other: &(Option<u32>, ChecklistItem)| {
             other.1.heading.eq_ignore_ascii_case(&it.heading) || asks_same(&other.1.asks)
         };
         if items.len() < MIN_ITEMS && !items.iter().any(known) {
@@ -317,7 +317,7 @@ fn serves(own: &[String], subject: &[String], question: &[String]) -> bool {
         })
 }
 
-fn item(brief: &Brief, planned: &PlannedItem) -> Item {
+fn item(brief: &Brief, planned: &PlannedItem) -> ChecklistItem {
     let asks = planned.asks.trim().to_owned();
     let mut terms = intake::subjects(&asks);
     if terms.is_empty() {
@@ -325,9 +325,15 @@ fn item(brief: &Brief, planned: &PlannedItem) -> Item {
     }
     let query = match planned.query.trim() {
         "" => asks.clone(),
-        query => anchored(brief, query.to_owned()),
+        query => add_subject(brief, query.to_owned()),
     };
-    Item { id: ItemId::new(1), heading: planned.heading.trim().to_owned(), terms, query, asks }
+    ChecklistItem {
+        id: ItemId::new(1),
+        heading: planned.heading.trim().to_owned(),
+        terms,
+        query,
+        asks,
+    }
 }
 
 /// Whether a section title names only a part that code makes, such as the list of sources.
@@ -340,7 +346,11 @@ fn is_form_title(brief: &Brief, title: &str) -> bool {
 
 /// The sections of a model's answer with their existing items, those without items among them: an outlook, for example.
 /// Items without a section get one each.
-fn sections(brief: &Brief, planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
+fn sections(
+    brief: &Brief,
+    planned: &PlanReply,
+    items: &[(Option<u32>, ChecklistItem)],
+) -> Vec<SectionPlan> {
     let named = |n: &u32| items.iter().find(|item| item.0 == Some(*n)).map(|item| item.1.id);
     let mut sections: Vec<SectionPlan> = planned
         .sections
@@ -454,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_is_searched_for_with_the_subject() {
-        let query = |text: &str| anchored(&brief(), text.to_owned());
+        let query = |text: &str| add_subject(&brief(), text.to_owned());
         assert_eq!(query("Germany"), "green roof Germany");
         assert_eq!(query("retention in Germany"), "green roof retention in Germany");
         assert_eq!(query("roof retention Germany"), "roof retention Germany");

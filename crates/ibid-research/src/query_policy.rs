@@ -257,7 +257,7 @@ impl QueryPolicy {
 
 /// A model's query with the subject of the question before it, where it is a bare name or word that the question does not
 /// have: `Germany` finds pages about Germany, not about what was asked.
-pub(crate) fn anchored(brief: &Brief, query: String) -> String {
+pub(crate) fn add_subject(brief: &Brief, query: String) -> String {
     let own = content_stems(&query);
     let asked = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
     let has_anchor = own.len() > 2 || own.iter().any(|stem| asked.contains(stem));

@@ -10,12 +10,12 @@ use ibid_core::domain::{
 };
 use ibid_core::ports::PageReader;
 use ibid_core::record::Event;
-use ibid_core::{Error, FailureReason, Kind, ReadFailure, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
 
+use super::changed_fact::find_substitution;
 use super::heuristic::injection::InjectionDetector;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
-use super::substitution::find_substitution;
 use crate::concurrency::MAX_QUEUED_FETCHES;
 
 /// Maximum number of sentences compared that only one of two copies has.
@@ -114,7 +114,7 @@ fn record_read(
     }
     let page = match answer.page {
         Ok(page) => page,
-        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(fault) => {
             state.usage.failed_pages += 1;
             state.pages.failed.insert(hit.url.clone(), fault.chain());
@@ -203,7 +203,7 @@ pub async fn read_with_fallback(
     }
     // The first reader's reason says most; the others are only fallbacks.
     let fault = if before.is_empty() {
-        Error::new(Kind::Usage, format!("reading {}: no reader for this kind", hit.url))
+        Error::new(ErrorKind::Usage, format!("reading {}: no reader for this kind", hit.url))
     } else {
         before.remove(0).1
     };
@@ -221,7 +221,7 @@ fn strip_injections(source: &mut Source, orders: &InjectionDetector) {
 
 /// Whether no other reader may or need try.
 fn is_final(fault: &Error) -> bool {
-    matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
+    matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Exhausted)
         || matches!(
             fault.reason(),
             Some(FailureReason::Read(
@@ -274,10 +274,10 @@ pub(crate) fn fail_reason(fault: &Error) -> ReadFailure {
         return *reason;
     }
     match fault.kind() {
-        Kind::NotFound => ReadFailure::NotFound,
-        Kind::Transient => ReadFailure::Timeout,
-        Kind::Exhausted => ReadFailure::TooLarge,
-        Kind::Usage | Kind::Setup => ReadFailure::Unsupported,
-        Kind::Malformed | Kind::Cancelled | Kind::Internal => ReadFailure::Broken,
+        ErrorKind::NotFound => ReadFailure::NotFound,
+        ErrorKind::Transient => ReadFailure::Timeout,
+        ErrorKind::Exhausted => ReadFailure::TooLarge,
+        ErrorKind::Usage | ErrorKind::Setup => ReadFailure::Unsupported,
+        ErrorKind::Malformed | ErrorKind::Cancelled | ErrorKind::Internal => ReadFailure::Broken,
     }
 }

@@ -1,11 +1,11 @@
 //! The result of gathering, for writing and checking.
-use ibid_core::domain::{CoverageRow, GateVerdict, Notes, StopReason, Strategy, Usage};
+use ibid_core::domain::{CoverageRow, EvidenceStore, GateVerdict, StopReason, Strategy, Usage};
 
 use super::page_set::PageSet;
 
 /// What gathering has found so far.
 pub(crate) struct ResearchState {
-    pub(crate) notes: Notes,
+    pub(crate) notes: EvidenceStore,
     /// Every page read, and the failures.
     pub(crate) pages: PageSet,
     pub(crate) coverage: Vec<CoverageRow>,

@@ -17,12 +17,12 @@ use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Hit, Hits, ItemId, Query, Usage, Vertical};
 use ibid_core::ports::{EventLog, Providers, SearchProvider};
 use ibid_core::record::{Event, SearchOutcome};
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Hits of an item checked for names that lead on.
-const BEST: usize = 10;
+const MAX_NAMED_HITS: usize = 10;
 /// Hits shown to a researcher.
-const SHOWN: usize = 8;
+const MAX_SHOWN_HITS: usize = 8;
 
 /// Every document found by any search.
 #[derive(Default)]
@@ -115,7 +115,9 @@ pub(crate) async fn run_queries_as(
                 let enough = match &answer {
                     Ok(found) => !found.hits.is_empty(),
                     // A spent budget is spent for the next engine, too.
-                    Err(fault) => matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted),
+                    Err(fault) => {
+                        matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Exhausted)
+                    }
                 };
                 answers.push(EngineAnswer { engine, answer, ms });
                 if enough {
@@ -165,11 +167,11 @@ fn record_answer(
     let (hits, outcome, error) = match answered.answer {
         Ok(hits) if hits.hits.is_empty() => (hits, SearchOutcome::Empty, None),
         Ok(hits) => (hits, SearchOutcome::Ok, None),
-        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(failed) => {
             let outcome = match (failed.reason(), failed.kind()) {
                 (Some(FailureReason::Unreachable), _) => SearchOutcome::Unreachable,
-                (_, Kind::Transient) => SearchOutcome::RateLimited,
+                (_, ErrorKind::Transient) => SearchOutcome::RateLimited,
                 _ => SearchOutcome::Error,
             };
             let message = failed.chain();
@@ -234,7 +236,7 @@ impl HitPool {
                 self.fused.iter().filter(of_item).map(|((_, key), score)| (key, *score)).collect();
             scores.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
             let best = scores.iter().filter_map(|score| self.hits.get(score.0));
-            let best: Vec<&Hit> = best.take(BEST).collect();
+            let best: Vec<&Hit> = best.take(MAX_NAMED_HITS).collect();
             for hit in multi_hop::named_documents(question, best.iter().copied()) {
                 let text = hit.snippet.expose();
                 // Of the names in the document, those that the question asks for with a word of its own.
@@ -317,7 +319,7 @@ impl HitPool {
             .collect();
         let all = candidates.len();
         let ranked = rerank_hits(ctx, topic, &candidates).await?;
-        let mut best = diversify(ranked, SHOWN);
+        let mut best = diversify(ranked, MAX_SHOWN_HITS);
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
         Ok((best, all))
     }
@@ -343,7 +345,7 @@ async fn rerank_hits(
     let scores = match scores {
         Ok(scores) if scores.len() == refs.len() => scores,
         Ok(_) => vec![0.0; refs.len()],
-        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(failed) => {
             ctx.log.emit(Event::Log {
                 level: "warn".to_owned(),

@@ -6,17 +6,17 @@ use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 
 use super::heuristic::intake::{is_weak, question_sentence, subjects};
-use super::heuristic::kinds::question_kind;
 use super::heuristic::language::language;
 use super::heuristic::lexicon::spaced;
+use super::heuristic::question_kind::question_kind;
 use super::prompts::{self, Phrases, ThreadWords};
 
-/// Telling words from which a follow-up without a question word is complete.
-const WHOLE: usize = 4;
-/// Telling words below which a pronoun refers to earlier turns.
-const SHORT: usize = 4;
+/// Content words from which a follow-up without a question word is complete.
+const MIN_COMPLETE_WORDS: usize = 4;
+/// Content words below which a pronoun refers to earlier turns.
+const MIN_INDEPENDENT_WORDS: usize = 4;
 /// Share of the content words that two nearly equal questions have in common, as a fraction.
-const ALIKE: (usize, usize) = (2, 3);
+const MIN_COMMON_SHARE: (usize, usize) = (2, 3);
 /// Maximum length of an earlier question that a fragment is merged into, in bytes; for a longer one its subjects are used.
 const MAX_MERGED_BYTES: usize = 300;
 
@@ -60,14 +60,15 @@ pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
     let (left, right) = (stems(a), stems(b));
     let shared = left.intersection(&right).count();
     let all = left.union(&right).count();
-    let most = shared > 0 && shared * ALIKE.1 >= all * ALIKE.0;
+    let most = shared > 0 && shared * MIN_COMMON_SHARE.1 >= all * MIN_COMMON_SHARE.0;
     Ok(most && numbers(a) == numbers(b) && question_kind(a, words) == question_kind(b, words))
 }
 
 fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
     let first = tokens(text).into_iter().next();
     let leads = first.is_some_and(|it| words.leading.contains(&it.text));
-    let pronoun = words.pronouns.any_in(normalized) && significant_stems(text).len() < SHORT;
+    let pronoun =
+        words.pronouns.any_in(normalized) && significant_stems(text).len() < MIN_INDEPENDENT_WORDS;
     // "more expensive than" is a comparison and does not ask for more.
     let more = words.more.any_in(normalized) && !words.than.any_in(normalized);
     leads || pronoun || more || words.anywhere.any_in(normalized)
@@ -142,7 +143,9 @@ fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
     if asks {
         return format!("{}?", capitalize_first(&replace_pronoun(rest, &earlier, words)));
     }
-    if significant_stems(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
+    if significant_stems(rest).len() >= MIN_COMPLETE_WORDS
+        || words.question.asking.contains(&first.text)
+    {
         return replace_pronoun(&text, &earlier, words);
     }
     if words.thread.prepositions.contains(&first.text) {

@@ -10,7 +10,7 @@ use crate::thresholds::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::authority;
-use super::heuristic::choose::{MIN_TITLE_CONTENT_WORDS, independent_source, is_same_work};
+use super::heuristic::claim_clusters::{MIN_TITLE_CONTENT_WORDS, independent_source, is_same_work};
 use super::heuristic::editions::is_newer_edition;
 use super::heuristic::lexicon::jaccard;
 use super::research_state::ResearchState;

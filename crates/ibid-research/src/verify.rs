@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Brief, Evidence, EvidenceId, Mode, ModelRole};
+use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode};
 use ibid_core::ports::RoleModel;
 
 use super::ask::{
@@ -157,7 +157,7 @@ impl<'a> Quotes<'a> {
         &self,
         draft: &mut ReportDraft,
         faulty: &[DraftLine],
-        mode: Mode,
+        mode: OutputMode,
         scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let words = &prompts::phrases()?.sentence;
@@ -167,7 +167,7 @@ impl<'a> Quotes<'a> {
         };
         let mut answer = draft.answer.take();
         if let Some(line) = answer.as_mut().filter(|answer| faulty.contains(answer)) {
-            if mode == Mode::Report {
+            if mode == OutputMode::Report {
                 // The report's short answer says the same.
                 answer = None;
             } else if let Some(quote) = first_quote(line) {
@@ -209,8 +209,8 @@ impl<'a> Quotes<'a> {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         draft.short.retain(|it| seen.insert(it.text.clone()));
         // A quote of several sentences may hold another line: the shorter one stays.
-        let told: Vec<String> = draft.short.iter().map(|line| line.text.clone()).collect();
-        draft.short.retain(|it| !told.iter().any(|own| *own != it.text && it.text.contains(own)));
+        let texts: Vec<String> = draft.short.iter().map(|line| line.text.clone()).collect();
+        draft.short.retain(|it| !texts.iter().any(|own| *own != it.text && it.text.contains(own)));
         draft.reworded += faulty.len() as u32;
         Ok(())
     }
@@ -254,8 +254,8 @@ pub(crate) async fn judge_claim(
     claim: &str,
     quotes: &[&str],
 ) -> Result<Entailment> {
-    let asked = VerifyPrompt { claim, quotes };
-    let answer = ask::ask_typed(model, asked.prompt()?, check_reason).await?;
+    let prompt_input = VerifyPrompt { claim, quotes };
+    let answer = ask::ask_typed(model, prompt_input.prompt()?, check_reason).await?;
     Ok(answer.value.verdict)
 }
 

@@ -4,12 +4,12 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
+    BlockKind, Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, Page, Plan, Question,
     SourceId,
 };
 use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::ask::{
     self,
@@ -20,7 +20,7 @@ use super::attribution::{self, SupportLevel};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
-    CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
+    CHUNK_CHARS, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
 };
 use super::heuristic::sentence::{SentenceText, claim_text, fitness, has_denial, has_doubt_words};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
@@ -30,19 +30,19 @@ use super::research_state::ResearchState;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the limit of 25,000 characters.
-const WHOLE: usize = 7;
+const MAX_FULL_PAGE_CHUNKS: usize = 7;
 /// Maximum number of findings requested from a model for a page.
 const MAX_FINDINGS: usize = 8;
 /// Tokens reserved for them.
-const ANSWER: usize = 1_500;
+const ANSWER_TOKENS: usize = 1_500;
 /// Smallest window that is tried.
-const NARROWEST: u32 = 2_000;
+const MIN_WINDOW_TOKENS: u32 = 2_000;
 /// Maximum number of sentences of one finding.
 const MAX_SENTENCES: usize = 4;
 /// Score of a model's finding with none of the question's words, and what all of them add: where its own
 /// words agree with the sentences, and below it where they do not.
-const AGREED: (f32, f32) = (0.5, 0.4);
-const NAMED: (f32, f32) = (0.25, 0.5);
+const AGREED_SCORE: (f32, f32) = (0.5, 0.4);
+const DISAGREED_SCORE: (f32, f32) = (0.25, 0.5);
 
 /// The pages of one round, and what they are weighed for.
 pub(crate) struct WeighContext<'a> {
@@ -77,7 +77,7 @@ pub(crate) async fn weigh(
 pub(crate) fn add_evidence(
     log: &EventLog,
     agent: Option<&str>,
-    notes: &mut Notes,
+    notes: &mut EvidenceStore,
     mut evidence: Evidence,
 ) {
     evidence.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
@@ -101,7 +101,7 @@ pub(crate) async fn find_evidence(
     llm: &mut LlmSession<'_>,
     round: &WeighContext<'_>,
     scorer: &mut RelevanceScorer,
-    notes: &Notes,
+    notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
     let mut inputs = page_inputs(round, notes, pages);
@@ -145,7 +145,7 @@ pub(crate) async fn find_evidence(
 /// The pages of a round that are worth weighing, with how much of each is used.
 fn page_inputs<'a>(
     round: &WeighContext<'_>,
-    notes: &Notes,
+    notes: &EvidenceStore,
     pages: &'a PageSet,
 ) -> Vec<PageInput<'a>> {
     let input = |(rank, id): (usize, &SourceId)| {
@@ -158,15 +158,16 @@ fn page_inputs<'a>(
             });
             return None;
         }
-        let (chunks, chunk_length) =
-            round.chunks.map_or_else(|| chunk_limits(round.question, rank), |most| (most, CHUNK));
+        let (chunks, chunk_length) = round
+            .chunks
+            .map_or_else(|| chunk_limits(round.question, rank), |most| (most, CHUNK_CHARS));
         Some(PageInput {
             page,
             source: *id,
             chunks,
             chunk_length,
             chunk_scores: Vec::new(),
-            whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK),
+            whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK_CHARS),
             tokens: round.question.method.summary_tokens as usize,
         })
     };
@@ -175,7 +176,7 @@ fn page_inputs<'a>(
 
 /// Whether a page is only a list of links.
 fn is_navigation(page: &Page) -> bool {
-    const LISTED: usize = 8;
+    const MIN_LIST_ITEMS: usize = 8;
     let kinds = page.sentences().iter().map(|sentence| sentence.kind);
     let (mut listed, mut other) = (0, 0);
     for kind in kinds {
@@ -187,7 +188,7 @@ fn is_navigation(page: &Page) -> bool {
     }
     let words = |n: usize| page.sentence(n).split_whitespace().count();
     let short = (0..page.sentences().len()).all(|n| words(n) <= 8);
-    page.url.starts_with("http") && listed >= LISTED && other == 0 && short
+    page.url.starts_with("http") && listed >= MIN_LIST_ITEMS && other == 0 && short
 }
 
 /// Adds a model's findings to what the words alone found.
@@ -237,7 +238,8 @@ async fn weigh_by_model(
     // A model that finds nothing anywhere is not believed where the words alone found something.
     if read > 0 && !found_any && by_words.iter().any(|evidence| !evidence.is_empty()) {
         let name = role_model.model.name();
-        let fault = Error::new(Kind::Malformed, format!("{name} found nothing on {read} pages"));
+        let fault =
+            Error::new(ErrorKind::Malformed, format!("{name} found nothing on {read} pages"));
         llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?;
     }
     for (page, by_words) in pages.iter_mut().zip(by_words) {
@@ -277,7 +279,7 @@ async fn ask_about_page<'a>(
     // Only now does it show that the window was configured too large.
     while let Err(error) = &found
         && error.is_prompt_too_long()
-        && window > NARROWEST
+        && window > MIN_WINDOW_TOKENS
     {
         window = narrower_window(window, error);
         found = findings_on_page(&model, window, brief, plan, page, &shown).await;
@@ -304,18 +306,19 @@ async fn findings_on_page(
         language: &language,
     };
     let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
-    let room = ContextWindow { tokens: window as usize, answer: ANSWER.min(window as usize / 3) }
-        .minus_prompt(&plain.prompt()?);
+    let room =
+        ContextWindow { tokens: window as usize, answer: ANSWER_TOKENS.min(window as usize / 3) }
+            .minus_prompt(&plain.prompt()?);
     let mut rows = Vec::new();
     for batch in sentence_batches(&sentences, room) {
         // Numbered from 1 in every call: with gaps in the numbers, small models name some that do not exist.
         let called: Vec<(usize, &str)> =
             (1..).zip(&batch).map(|(nth, it)| (nth, it.1.as_str())).collect();
-        let asked = WeighPrompt { sentences: &called, ..plain.clone() };
-        let mut prompt = asked.prompt()?;
+        let prompt_input = WeighPrompt { sentences: &called, ..plain.clone() };
+        let mut prompt = prompt_input.prompt()?;
         prompt.max_tokens = Some(room.answer as u32);
-        let answer = ask::ask_typed(model, prompt, |it| asked.check(it)).await?;
-        for row in asked.valid_rows(&answer.value) {
+        let answer = ask::ask_typed(model, prompt, |it| prompt_input.check(it)).await?;
+        for row in prompt_input.valid_rows(&answer.value) {
             let mut row = row.clone();
             row.sentences = resolve_sentences(&row, &called)
                 .into_iter()
@@ -390,9 +393,9 @@ fn build_evidence(
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
     let tied = has_misplaced_name(sentence, scorer.question(), &there);
     let (claim, worth) = if !tied && adds_no_words_to(sentence, &quoted)? {
-        (sentence.to_owned(), AGREED)
+        (sentence.to_owned(), AGREED_SCORE)
     } else {
-        (plain.clone(), NAMED)
+        (plain.clone(), DISAGREED_SCORE)
     };
     let score = (worth.0 + worth.1 * scorer.relevance(&plain)).min(1.0);
     Ok(Some(Evidence {
@@ -461,10 +464,10 @@ fn merge_finding(earned: &mut Vec<Evidence>, it: Evidence) {
 /// chunks. More chunks are shorter ones, so that all of them fit into what is weighed of a page.
 fn chunk_limits(question: &Question, rank: usize) -> (usize, usize) {
     if rank < question.method.top_m_full_text_sources as usize {
-        (WHOLE, CHUNK)
+        (MAX_FULL_PAGE_CHUNKS, CHUNK_CHARS)
     } else {
         let most = question.method.top_n_chunks_per_source.max(1) as usize;
-        (most, CHUNK.min(PAGE_CUT / most))
+        (most, CHUNK_CHARS.min(PAGE_CUT / most))
     }
 }
 
@@ -490,7 +493,7 @@ async fn rank_chunks(round: &WeighContext<'_>, inputs: &mut [PageInput<'_>]) -> 
     for (nth, scores) in answers {
         match scores {
             Ok(scores) => inputs[nth].chunk_scores = scores,
-            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+            Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
             Err(failed) => round.log.emit(Event::Log {
                 level: "warn".to_owned(),
                 message: format!("ranking: {}", failed.chain()),

@@ -5,10 +5,11 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::{
-    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
+    Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
+    SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 mod evidence;
 mod kept_sentences;
@@ -40,12 +41,12 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
 use evidence::{best_first, evidence_rows, resolve_evidence};
 pub(crate) use kept_sentences::dedup_sentences;
-use kept_sentences::{PARAGRAPH, cut_irrelevant};
+use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
-const ANSWER: usize = 6_000;
+const ANSWER_TOKENS: usize = 6_000;
 /// Tokens of a report beyond its evidence, and below it the tokens to state one piece of evidence, with its
 /// form, twice.
 const REPORT_TOKENS: usize = 600;
@@ -95,7 +96,7 @@ pub(crate) async fn compose(
     let role = ModelRole::Writer;
     let role_model = match question.mode {
         // Evidence is returned verbatim.
-        Mode::Evidence => None,
+        OutputMode::Evidence => None,
         _ => llm.role_model(LlmStep::Write, role),
     };
     if let Some(role_model) = role_model {
@@ -168,7 +169,7 @@ struct WriteContext<'a> {
     window: usize,
     question: &'a Question,
     brief: &'a Brief,
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     language: String,
     /// The evidence of the short answer that was made without a model.
     picked: Vec<EvidenceId>,
@@ -204,7 +205,7 @@ impl<'a> WriteContext<'a> {
         let stage = DraftPreview::new(log);
         let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
         parts.push(Box::pin(async { Some(self.write_answer().await) }));
-        if self.question.mode == Mode::Report {
+        if self.question.mode == OutputMode::Report {
             parts.extend(self.write_sections(&stage));
         }
         let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
@@ -304,14 +305,15 @@ impl<'a> WriteContext<'a> {
         let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
         let rows: Vec<EvidenceRow<'_>> =
             evidence_rows(&best, &from).take(MAX_ANSWER_EVIDENCE).collect();
-        let asked = AnswerPrompt {
+        let prompt_input = AnswerPrompt {
             question: self.brief.effective_question(),
             evidence: &rows,
             language: &self.language,
         };
-        let answer = ask::ask_typed(model, asked.prompt()?, |it| asked.check(it)).await?;
+        let answer =
+            ask::ask_typed(model, prompt_input.prompt()?, |it| prompt_input.check(it)).await?;
         let text = answer.value.answer.trim().to_owned();
-        let evidence = resolve_evidence(&text, asked.cited_evidence(&answer.value), &best);
+        let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
         let known = self.has_known_names(&text, "", &evidence);
         Ok(if evidence.is_empty() || text.is_empty() || !known {
             WriterOutput::Nothing
@@ -492,7 +494,10 @@ impl<'a> WriteContext<'a> {
             sections.push(DraftSection {
                 title: planned.title.clone(),
                 item,
-                paragraphs: lines.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect(),
+                paragraphs: lines
+                    .chunks(MAX_PARAGRAPH_SENTENCES)
+                    .map(<[DraftLine]>::to_vec)
+                    .collect(),
             });
         }
         Ok(WriterOutput::Sections(sections, asked.requested_searches(&written)))
@@ -546,7 +551,7 @@ impl<'a> WriteContext<'a> {
     }
 
     fn reserved_tokens(&self) -> usize {
-        ANSWER.min(self.window / 3)
+        ANSWER_TOKENS.min(self.window / 3)
     }
 
     /// The source of evidence in a few words.
@@ -573,6 +578,6 @@ pub(crate) fn no_evidence_error(brief: &Brief, state: &ResearchState) -> Result<
         _ => fill_template(&words.hint, &[("pages", &pages.to_string())]),
     };
     let asked: String = brief.question.chars().take(200).collect();
-    Ok(Error::new(Kind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
+    Ok(Error::new(ErrorKind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
         .with_hint(hint))
 }

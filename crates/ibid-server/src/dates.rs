@@ -2,7 +2,7 @@
 use jiff::civil::Date;
 use jiff::{Span, ToSpan as _};
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Which day of a year or month to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub fn parse_day(flag: &str, text: &str, bound: DateBound, today: Date) -> Resul
     parse_date(text.trim(), bound, today)
         .map(|date| date.to_string())
         .ok_or_else(|| {
-            Error::new(Kind::Usage, format!("reading {flag}: invalid date `{text}`"))
+            Error::new(ErrorKind::Usage, format!("reading {flag}: invalid date `{text}`"))
                 .with_hint("write a year (2020), a month (2020-05), a day (2020-05-01) or a time ago (30d, 6w, 3m, 2y)")
         })
 }

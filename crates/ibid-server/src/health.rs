@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::folder::resolve_folder;
 use ibid::app::App;
 use ibid::app::document_reader;
-use ibid::app::document_reader::{Confinement, Escapes, PdfBackend};
+use ibid::app::document_reader::{Confinement, PdfBackend, SandboxEscapes};
 use ibid::app::engines;
 use ibid::app::health_checks;
 use ibid::app::health_checks::CheckOutcome;
@@ -24,11 +24,11 @@ const SANDBOX: &str = "document sandbox";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthState {
     /// It works.
-    Good,
+    Ok,
     /// It may not work.
-    Doubtful,
+    Warning,
     /// It does not work.
-    Bad,
+    Error,
 }
 
 /// The result of one check.
@@ -45,7 +45,7 @@ pub struct HealthFinding {
 }
 
 fn good(name: &'static str, found: impl Into<String>) -> HealthFinding {
-    HealthFinding { name, state: HealthState::Good, found: found.into(), fix: None }
+    HealthFinding { name, state: HealthState::Ok, found: found.into(), fix: None }
 }
 
 fn problem(
@@ -59,7 +59,7 @@ fn problem(
 
 /// A failed check for `fault`, with the hint of the error or else `fix`.
 pub fn finding_from_error(name: &'static str, fault: &Error, fix: &str) -> HealthFinding {
-    problem(name, HealthState::Bad, fault.chain(), fault.hint().unwrap_or(fix))
+    problem(name, HealthState::Error, fault.chain(), fault.hint().unwrap_or(fix))
 }
 
 /// The checks that contact no service.
@@ -107,10 +107,10 @@ pub async fn service_findings(settings: &Settings) -> Vec<HealthFinding> {
 fn finding_from_outcome(name: &'static str, outcome: CheckOutcome) -> HealthFinding {
     let fix = "see docs/configuration.md";
     match outcome {
-        CheckOutcome::Good(text) => good(name, text),
-        CheckOutcome::Bad(fault) => finding_from_error(name, &fault, fix),
-        CheckOutcome::Doubtful(fault) => {
-            problem(name, HealthState::Doubtful, fault.chain(), fault.hint().unwrap_or(fix))
+        CheckOutcome::Ok(text) => good(name, text),
+        CheckOutcome::Error(fault) => finding_from_error(name, &fault, fix),
+        CheckOutcome::Warning(fault) => {
+            problem(name, HealthState::Warning, fault.chain(), fault.hint().unwrap_or(fix))
         }
     }
 }
@@ -149,7 +149,7 @@ fn model_findings(
             let text =
                 format!("{} at {} for {}{price}{why}", model.spec, found.place, roles.join(", "));
             match outcome {
-                Some(CheckOutcome::Good(remark)) => {
+                Some(CheckOutcome::Ok(remark)) => {
                     vec![good("models", format!("{text}; {remark}"))]
                 }
                 Some(outcome) => {
@@ -201,7 +201,7 @@ fn pdf(settings: &Settings) -> HealthFinding {
         Ok(()) => good("pdf", format!("read by {named}, in a child process")),
         Err(fault) => problem(
             "pdf",
-            HealthState::Doubtful,
+            HealthState::Warning,
             format!("would be read by {named}, but the test failed: {}", fault.chain()),
             match reader {
                 PdfBackend::Embedded => "reinstall ibid",
@@ -221,7 +221,7 @@ pub fn sandbox(settings: &Settings) -> HealthFinding {
     }
 }
 
-fn sandbox_finding(confinement: Confinement, escapes: Escapes) -> HealthFinding {
+fn sandbox_finding(confinement: Confinement, escapes: SandboxEscapes) -> HealthFinding {
     let landlock = confinement.landlock.map(|landlock| format!("Landlock ABI {landlock}"));
     let seccomp = confinement.seccomp.then(|| "seccomp".to_owned());
     let layers: Vec<String> = landlock.into_iter().chain(seccomp).collect();
@@ -242,11 +242,11 @@ fn sandbox_finding(confinement: Confinement, escapes: Escapes) -> HealthFinding 
     if !can.is_empty() {
         let found = format!("{summary}; a document parser could {}", can.join(", "));
         let fix = "run ibid on Linux 5.13 or later where Landlock and seccomp are enabled";
-        return problem(SANDBOX, HealthState::Doubtful, found, fix);
+        return problem(SANDBOX, HealthState::Warning, found, fix);
     }
     if layers.len() < 2 {
         let fix = "use Linux 5.13 or later with `landlock` among the security modules (`lsm=` on the kernel's command line)";
-        return problem(SANDBOX, HealthState::Doubtful, summary, fix);
+        return problem(SANDBOX, HealthState::Warning, summary, fix);
     }
     good(SANDBOX, summary)
 }
@@ -271,7 +271,7 @@ fn unknown(name: &str) -> HealthFinding {
         Some((close, near)) if close > 0.9 => format!("did you mean {near}?"),
         _ => format!("unset {name}, or see `ibid config get` for all settings"),
     };
-    problem("settings", HealthState::Doubtful, format!("{name} is not a setting"), fix)
+    problem("settings", HealthState::Warning, format!("{name} is not a setting"), fix)
 }
 
 /// The nearest existing directory of `dir`.
@@ -293,7 +293,7 @@ fn writable(name: &'static str, dir: &Path, variable: &str) -> HealthFinding {
         Ok(()) => good(name, format!("{} will be created when needed", dir.display())),
         Err(fault) => problem(
             name,
-            HealthState::Bad,
+            HealthState::Error,
             format!("{} cannot be written: {fault}", dir.display()),
             write_fix(fault.kind(), &place, variable),
         ),
@@ -341,7 +341,7 @@ fn space(dir: &Path, variable: &str) -> HealthFinding {
         Err(fault) => {
             return problem(
                 "disk",
-                HealthState::Doubtful,
+                HealthState::Warning,
                 format!("free space at {} is unknown: {fault}", place.display()),
                 "check it with df -h",
             );
@@ -354,8 +354,8 @@ fn space_finding(free: u64, place: &Path, variable: &str) -> HealthFinding {
     let found = format!("{:.1} GB free at {}", free as f64 / 1e9, place.display());
     let fix = format!("free some space, or set {variable} to a directory on another disk");
     match free {
-        free if free < TOO_LOW_BYTES => problem("disk", HealthState::Bad, found, fix),
-        free if free < LOW_BYTES => problem("disk", HealthState::Doubtful, found, fix),
+        free if free < TOO_LOW_BYTES => problem("disk", HealthState::Error, found, fix),
+        free if free < LOW_BYTES => problem("disk", HealthState::Warning, found, fix),
         _ => good("disk", found),
     }
 }
@@ -402,11 +402,11 @@ mod tests {
     #[test]
     fn a_disk_that_is_nearly_full_is_told_before_a_run_fails_for_it() {
         let of = |free| space_finding(free, Path::new("/cache"), "IBID_CACHE_DIR");
-        assert_eq!(of(2 << 30).state, HealthState::Good);
+        assert_eq!(of(2 << 30).state, HealthState::Ok);
         let low = of(800 << 20);
-        assert_eq!(low.state, HealthState::Doubtful);
+        assert_eq!(low.state, HealthState::Warning);
         assert!(low.fix.unwrap().contains("IBID_CACHE_DIR"));
-        assert_eq!(of(20 << 20).state, HealthState::Bad);
+        assert_eq!(of(20 << 20).state, HealthState::Error);
         assert!(!is_other_disk(Path::new("/proc/self"), Path::new("/proc")));
         assert!(is_other_disk(Path::new("/proc"), Path::new("/")));
     }
@@ -414,13 +414,13 @@ mod tests {
     #[test]
     fn a_wall_that_is_missing_is_told_with_what_would_mend_it() {
         let both = Confinement { landlock: Some(7), seccomp: true };
-        let held = Escapes::default();
-        assert_eq!(sandbox_finding(both, held).state, HealthState::Good);
+        let held = SandboxEscapes::default();
+        assert_eq!(sandbox_finding(both, held).state, HealthState::Ok);
         let one = Confinement { landlock: None, seccomp: true };
         let found = sandbox_finding(one, held);
-        assert_eq!((found.state, &*found.found), (HealthState::Doubtful, "seccomp"));
+        assert_eq!((found.state, &*found.found), (HealthState::Warning, "seccomp"));
         assert!(found.fix.unwrap().contains("landlock"));
-        let read = Escapes { read: true, ..held };
+        let read = SandboxEscapes { read: true, ..held };
         assert!(sandbox_finding(one, read).found.contains("read files"));
     }
 

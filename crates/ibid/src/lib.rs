@@ -42,4 +42,4 @@ pub use app::{App, AppComponents, RunHandle, run_confined_parser};
 pub use config::Settings;
 pub use ibid_core::domain::{Question, Report, RunId};
 pub use ibid_core::record::{Envelope, Event, Run};
-pub use ibid_core::{Error, Kind, Result, domain, ports, record};
+pub use ibid_core::{Error, ErrorKind, Result, domain, ports, record};

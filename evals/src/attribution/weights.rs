@@ -11,7 +11,7 @@ use std::io::Write;
 
 use ibid_research::attribution::named_signals;
 
-use super::{Row, Sets, auroc, balanced, best_balanced};
+use super::{AttributionRow, Sets, auroc, balanced, best_balanced};
 use crate::Fault;
 
 /// Signals that speak for a claim; all others speak against it or have no direction.
@@ -55,7 +55,7 @@ const STEPS: usize = 1500;
 const FOLDS: usize = 5;
 
 /// A row as the fit sees it.
-struct Seen {
+struct LabelledRow {
     set: usize,
     /// Rows of one question, article or page, which are never on both sides of a fold.
     group: String,
@@ -87,7 +87,7 @@ pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
             rows.push(seen(set, row, values));
         }
     }
-    let fold = |it: &Seen| fnv(&it.group) as usize % FOLDS;
+    let fold = |it: &LabelledRow| fnv(&it.group) as usize % FOLDS;
     let folds: Vec<f64> = held_out(&rows, &names, &signal_names, FOLDS, fold);
     let left: Vec<f64> = held_out(&rows, &names, &signal_names, names.len(), |it| it.set);
     writeln!(
@@ -105,7 +105,7 @@ pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
         print(out, name, &line)?;
     }
     print(out, "macro", &sums)?;
-    let all: Vec<&Seen> = rows.iter().collect();
+    let all: Vec<&LabelledRow> = rows.iter().collect();
     let model = fit(&all, &names, &signal_names);
     for (name, weights) in [("SUPPORT", &model.support), ("CONTRADICTION", &model.contradiction)] {
         writeln!(out, "\n{name}")?;
@@ -126,13 +126,13 @@ fn print(out: &mut impl Write, name: &str, it: &[f64]) -> std::io::Result<()> {
     )
 }
 
-fn seen(set: usize, row: &Row, signals: Vec<f64>) -> Seen {
+fn seen(set: usize, row: &AttributionRow, signals: Vec<f64>) -> LabelledRow {
     let label = match row.label.as_str() {
         "supported" => Label::Supported,
         "contradicted" => Label::Contradicted,
         _ => Label::Neither,
     };
-    Seen { set, group: format!("{set} {}", row.group), label, signals }
+    LabelledRow { set, group: format!("{set} {}", row.group), label, signals }
 }
 
 /// The FNV-1a hash, for folds that are the same on every machine.
@@ -142,7 +142,7 @@ fn fnv(text: &str) -> u64 {
     })
 }
 
-fn figures(rows: &[Seen], mine: &[usize], told: &[f64]) -> Vec<f64> {
+fn figures(rows: &[LabelledRow], mine: &[usize], told: &[f64]) -> Vec<f64> {
     let gold: Vec<bool> = mine.iter().map(|&at| rows[at].label == Label::Supported).collect();
     let score: Vec<f64> = mine.iter().map(|&at| told[at]).collect();
     let said: Vec<bool> = score.iter().map(|number| *number >= 0.0).collect();
@@ -151,15 +151,15 @@ fn figures(rows: &[Seen], mine: &[usize], told: &[f64]) -> Vec<f64> {
 
 /// For each row the score by weights fitted without its fold.
 fn held_out(
-    rows: &[Seen],
+    rows: &[LabelledRow],
     names: &[&String],
     signals: &[&str],
     folds: usize,
-    fold: impl Fn(&Seen) -> usize,
+    fold: impl Fn(&LabelledRow) -> usize,
 ) -> Vec<f64> {
     let mut told = vec![0.0; rows.len()];
     for nth in 0..folds {
-        let train: Vec<&Seen> = rows.iter().filter(|row| fold(row) != nth).collect();
+        let train: Vec<&LabelledRow> = rows.iter().filter(|row| fold(row) != nth).collect();
         let model = fit(&train, names, signals);
         for (at, row) in rows.iter().enumerate().filter(|pair| fold(pair.1) == nth) {
             told[at] = model.support.tell(&row.signals);
@@ -193,22 +193,22 @@ struct Model {
 }
 
 /// The two regressions, summed, and brought to log-odds on all rows, each set and label weighing the same.
-fn fit(rows: &[&Seen], names: &[&String], signals: &[&str]) -> Model {
-    let natural = |it: &Seen| NATURAL.contains(&names[it.set].as_str());
-    let speaking: Vec<&Seen> = rows
+fn fit(rows: &[&LabelledRow], names: &[&String], signals: &[&str]) -> Model {
+    let natural = |it: &LabelledRow| NATURAL.contains(&names[it.set].as_str());
+    let speaking: Vec<&LabelledRow> = rows
         .iter()
         .copied()
         .filter(|row| natural(row) && row.label != Label::Contradicted)
         .collect();
     let has_denied =
         |set: usize| rows.iter().any(|row| row.set == set && row.label == Label::Contradicted);
-    let denying: Vec<&Seen> = rows
+    let denying: Vec<&LabelledRow> = rows
         .iter()
         .copied()
         .filter(|row| row.label != Label::Neither && has_denied(row.set))
         .collect();
     let signs: Vec<i8> = signals.iter().map(|signal| sign(signal)).collect();
-    let supported = |it: &Seen| it.label == Label::Supported;
+    let supported = |it: &LabelledRow| it.label == Label::Supported;
     let all: Vec<bool> = vec![true; signals.len()];
     let second: Vec<bool> = signals.iter().map(|signal| DENYING.contains(signal)).collect();
     let says = regression(&speaking, supported, &signs, &all, RIDGE);
@@ -234,17 +234,17 @@ fn sign(signal: &str) -> i8 {
 }
 
 /// `line` stretched and moved so that its outcome is the log-odds of `is`.
-fn calibrated(line: &Line, rows: &[&Seen], is: impl Fn(&Seen) -> bool) -> Line {
-    let told: Vec<Seen> = rows
+fn calibrated(line: &Line, rows: &[&LabelledRow], is: impl Fn(&LabelledRow) -> bool) -> Line {
+    let told: Vec<LabelledRow> = rows
         .iter()
-        .map(|row| Seen {
+        .map(|row| LabelledRow {
             set: row.set,
             group: String::new(),
             label: row.label,
             signals: vec![line.tell(&row.signals)],
         })
         .collect();
-    let told: Vec<&Seen> = told.iter().collect();
+    let told: Vec<&LabelledRow> = told.iter().collect();
     let by = regression(&told, is, &[1], &[true], 0.1);
     line.scaled(by.slopes[0], by.bias)
 }
@@ -252,8 +252,8 @@ fn calibrated(line: &Line, rows: &[&Seen], is: impl Fn(&Seen) -> bool) -> Line {
 /// Logistic regression on standardised signals by accelerated projected gradient (Nesterov 1983,
 /// Beck and Teboulle 2009): weights of the wrong sign are set to nothing in each step.
 fn regression(
-    rows: &[&Seen],
-    is: impl Fn(&Seen) -> bool,
+    rows: &[&LabelledRow],
+    is: impl Fn(&LabelledRow) -> bool,
     signs: &[i8],
     used: &[bool],
     ridge: f64,
@@ -265,7 +265,7 @@ fn regression(
         .collect();
     let spread: Vec<f64> = (0..width)
         .map(|nth| {
-            let square = |it: &&Seen| (it.signals[nth] - mean[nth]).powi(2);
+            let square = |it: &&LabelledRow| (it.signals[nth] - mean[nth]).powi(2);
             (rows.iter().map(square).sum::<f64>() / count).sqrt() + 1e-6
         })
         .collect();
@@ -318,7 +318,7 @@ fn regression(
 }
 
 /// Each set weighs the same, and in it each of the two answers; one on average.
-fn row_weights(rows: &[&Seen], gold: &[bool]) -> Vec<f64> {
+fn row_weights(rows: &[&LabelledRow], gold: &[bool]) -> Vec<f64> {
     let of = |set: usize, yes: bool| {
         rows.iter().zip(gold).filter(|(it, gold)| it.set == set && **gold == yes).count() as f64
     };

@@ -25,9 +25,9 @@ use ibid_extract::{ExtractLimits, ReadItem, read_file};
 use ibid_report::{PagesByHash, json, markdown};
 
 use super::{Fault, Measured, sets};
-use check::{CHECKS, Effect, Outcome, effects, hidden, lost};
+use check::{CHECKS, Effect, InjectionOutcome, effects, hidden, lost};
 use model::{Manner, Obeying, When};
-use row::Row;
+use row::InjectionRow;
 pub(crate) use small::small;
 
 /// Tokens that the model takes.
@@ -62,12 +62,12 @@ pub(crate) fn run(args: &[String]) -> crate::Outcome {
     let named = args.iter().find(|arg| !arg.starts_with('-')).map(PathBuf::from);
     let dir = named.unwrap_or_else(|| sets::shared("injection/dev"));
     let path = dir.join("pages.jsonl");
-    measure(Row::all(&path)?, &sets::fresh("injection")?, verbose)
+    measure(InjectionRow::all(&path)?, &sets::fresh("injection")?, verbose)
 }
 
 /// Runs the rows in `home` and prints what came of them.
-fn measure(rows: Vec<Row>, home: &Path, verbose: bool) -> crate::Outcome {
-    let rows: Vec<Arc<Row>> = rows.into_iter().map(Arc::new).collect();
+fn measure(rows: Vec<InjectionRow>, home: &Path, verbose: bool) -> crate::Outcome {
+    let rows: Vec<Arc<InjectionRow>> = rows.into_iter().map(Arc::new).collect();
     if rows.is_empty() {
         return Err("nothing was measured: the set has no pages".into());
     }
@@ -82,7 +82,7 @@ fn measure(rows: Vec<Row>, home: &Path, verbose: bool) -> crate::Outcome {
 }
 
 /// Every row in every hand, some rows at a time, in the order of the rows.
-async fn all_hands(home: &Path, rows: &[Arc<Row>]) -> Result<Vec<Ran>, Fault> {
+async fn all_hands(home: &Path, rows: &[Arc<InjectionRow>]) -> Result<Vec<Ran>, Fault> {
     let mut all = Vec::new();
     for (first, some) in rows.chunks(AT_ONCE).enumerate() {
         let mut working = Vec::new();
@@ -100,7 +100,11 @@ async fn all_hands(home: &Path, rows: &[Arc<Row>]) -> Result<Vec<Ran>, Fault> {
     Ok(all)
 }
 
-async fn in_all_hands(home: &Path, row: &Arc<Row>, nth: usize) -> Result<Vec<Ran>, String> {
+async fn in_all_hands(
+    home: &Path,
+    row: &Arc<InjectionRow>,
+    nth: usize,
+) -> Result<Vec<Ran>, String> {
     let told = |error: Fault| error.to_string();
     let folder = home.join("folder");
     row.write(&folder).map_err(told)?;
@@ -134,7 +138,12 @@ fn extracted(folder: &Path) -> Result<String, Fault> {
 }
 
 /// Asks the row's question over its folder.
-async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid_core::Result<Outcome> {
+async fn ask(
+    home: &Path,
+    folder: &Path,
+    row: &Arc<InjectionRow>,
+    how: Hand,
+) -> ibid_core::Result<InjectionOutcome> {
     let settings = Settings::defaults_in(home)?;
     let question = Question {
         budget: settings.budget,
@@ -156,7 +165,7 @@ async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid_core
         Some(_) => json::ResultSubtype::Success,
         None => json::ResultSubtype::NoAnswer,
     };
-    Ok(Outcome {
+    Ok(InjectionOutcome {
         markdown: run.report.as_ref().map_or_else(String::new, |it| markdown::report(it, true)),
         object: json::result(&run, subtype, &pages, true),
         events: app.events(&id, 0).await?,
@@ -164,7 +173,7 @@ async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid_core
 }
 
 /// This machine's parts, with the obeying model in every role.
-fn parts(row: &Arc<Row>, how: Hand) -> AppComponents {
+fn parts(row: &Arc<InjectionRow>, how: Hand) -> AppComponents {
     let machine = AppComponents::local();
     let open = Arc::clone(&machine.open);
     let row = Arc::clone(row);
@@ -190,12 +199,16 @@ fn parts(row: &Arc<Row>, how: Hand) -> AppComponents {
     }
 }
 
-fn failing(rows: &[Arc<Row>], all: &[Ran], which: impl Fn(&Row, &Ran) -> bool) -> BTreeSet<usize> {
+fn failing(
+    rows: &[Arc<InjectionRow>],
+    all: &[Ran],
+    which: impl Fn(&InjectionRow, &Ran) -> bool,
+) -> BTreeSet<usize> {
     let failed = all.iter().filter(|ran| which(&rows[ran.row], ran));
     failed.map(|failed| failed.row).collect()
 }
 
-fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
+fn show(rows: &[Arc<InjectionRow>], all: &[Ran], verbose: bool) {
     const TIERS: [&str; 3] = ["hard", "soft", "control"];
     let of = |tier: &str| rows.iter().filter(|row| row.tier == tier).count();
     println!(
@@ -229,7 +242,7 @@ fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
     for (hand, _) in HANDS {
         line(&format!("the fact is lost: {hand}"), &|ran| ran.hand == hand && ran.lost.is_some());
     }
-    let ids = |which: &dyn Fn(&Row, &Ran) -> bool| {
+    let ids = |which: &dyn Fn(&InjectionRow, &Ran) -> bool| {
         let ids = failing(rows, all, which).into_iter().map(|number| rows[number].id.as_str());
         ids.collect::<Vec<_>>().join(" ")
     };

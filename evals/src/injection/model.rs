@@ -6,7 +6,7 @@ use ibid_core::Result;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
 use serde_json::{Value, json};
 
-use super::row::{Row, SECRET};
+use super::row::{InjectionRow, SECRET};
 
 /// When the model obeys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Manner {
 
 /// A model in the hands of one page.
 pub(super) struct Obeying {
-    pub(super) row: Arc<Row>,
+    pub(super) row: Arc<InjectionRow>,
     pub(super) when: When,
     pub(super) manner: Manner,
 }
@@ -68,7 +68,7 @@ impl Obeying {
 }
 
 /// Whether the orders stand in a prompt, in plain words or in any of the forms that they were hidden in.
-fn reaches(row: &Row, prompt: &str) -> bool {
+fn reaches(row: &InjectionRow, prompt: &str) -> bool {
     if row.canary.is_empty() {
         return false;
     }
@@ -122,7 +122,7 @@ fn base64(bytes: &[u8]) -> String {
 
 /// What is said in one step.
 struct Speech<'a> {
-    row: &'a Row,
+    row: &'a InjectionRow,
     manner: Option<Manner>,
     again: usize,
 }

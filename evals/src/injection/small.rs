@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use super::measure;
-use super::row::Row;
+use super::row::InjectionRow;
 use crate::Outcome;
 
 /// Runs them in every hand.
@@ -13,7 +13,7 @@ pub(crate) fn small(_: &[String]) -> Outcome {
         page("unseen", "hard", "hidden_style", "<p style=\"display:none\">{}</p>"),
         page("honest", "control", "none", ""),
     ];
-    measure(rows.into_iter().map(Row::of).collect(), home.path(), true)
+    measure(rows.into_iter().map(InjectionRow::of).collect(), home.path(), true)
 }
 
 /// A page about a tramway; `place` is where its orders stand, and empty where it gives none.

@@ -33,7 +33,7 @@ const LONG: f64 = 0.5;
 const TOO_LONG: f64 = 3.0;
 
 /// What came of one family.
-struct Row {
+struct GrowthRow {
     family: Family,
     /// Bytes and seconds, the smallest first.
     times: Vec<(usize, f64)>,
@@ -41,7 +41,7 @@ struct Row {
     read: String,
 }
 
-impl Row {
+impl GrowthRow {
     /// How much longer twice as much takes, fitted to the largest sizes; none where all is too fast to tell.
     fn growth(&self) -> Option<f64> {
         let telling = self.times.iter().filter(|time| time.1 >= TELLING);
@@ -128,8 +128,8 @@ fn sizes(last: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(FIRST), |it| Some(it * 2)).take_while(move |it| *it <= last)
 }
 
-fn measured(family: Family, last: usize, limits: &ExtractLimits) -> Row {
-    let mut row = Row { family, times: Vec::new(), read: String::new() };
+fn measured(family: Family, last: usize, limits: &ExtractLimits) -> GrowthRow {
+    let mut row = GrowthRow { family, times: Vec::new(), read: String::new() };
     for size in sizes(last) {
         let document = (family.make)(size);
         let mut least = f64::INFINITY;
@@ -177,7 +177,7 @@ fn head(last: usize) {
     println!("|{}", " --- |".repeat(sizes.len() + 5));
 }
 
-fn print(row: &Row, last: usize) {
+fn print(row: &GrowthRow, last: usize) {
     let mut times: Vec<String> = row.times.iter().map(|time| format!("{:.3}", time.1)).collect();
     times.resize(sizes(last).count(), "—".to_owned());
     let growth = row.growth();

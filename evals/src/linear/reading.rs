@@ -3,11 +3,11 @@ use ibid::app::audit;
 use ibid_core::domain::Page;
 use ibid_extract::{DocumentOrigin, ExtractLimits, decode_page, read_bytes, to_markdown};
 
-use super::families::Form;
+use super::families::FamilyForm;
 
 /// Reads a document as a fetched one is read, and says what came of it.
-pub(crate) fn read(form: Form, bytes: &[u8], limits: &ExtractLimits) -> String {
-    if form == Form::Check {
+pub(crate) fn read(form: FamilyForm, bytes: &[u8], limits: &ExtractLimits) -> String {
+    if form == FamilyForm::Check {
         let cited = audit::parse_citations(&decode_page(bytes));
         return format!("{} claims, {} sources", cited.claims.len(), cited.sources.len());
     }

@@ -1,10 +1,10 @@
 //! What the program read beside what stands in the row.
 use ibid_core::ports::{Completion, FinishReason};
-use ibid_core::{FailureReason, Kind};
+use ibid_core::{ErrorKind, FailureReason};
 use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
-use super::walk::Seen;
+use super::walk::WalkedResponse;
 
 /// Whether a fault is of the kind that its status and words ask for.
 pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
@@ -40,18 +40,18 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Resu
     let too_large = has(&["request too large"]);
     let moderated = has(&["moderation", "flagged"]);
     let google_wait = has(&["retryinfo", "resource_exhausted"]);
-    let expected: &[Kind] = match status {
-        429 if too_large => &[Kind::Malformed],
-        403 if moderated => &[Kind::Malformed],
-        429 if quota && !google_wait => &[Kind::Setup],
-        501 => &[Kind::Setup, Kind::Transient],
-        408 | 409 | 423 | 425 | 429 | 498 | 500.. => &[Kind::Transient],
-        401..=405 | 407 | 410 => &[Kind::Setup],
-        _ if too_long => &[Kind::Malformed],
-        _ if quota || key || model => &[Kind::Setup],
-        400..500 if perhaps_model => &[Kind::Setup, Kind::Malformed],
-        400..500 => &[Kind::Malformed],
-        _ => &[Kind::Malformed, Kind::Transient, Kind::Setup],
+    let expected: &[ErrorKind] = match status {
+        429 if too_large => &[ErrorKind::Malformed],
+        403 if moderated => &[ErrorKind::Malformed],
+        429 if quota && !google_wait => &[ErrorKind::Setup],
+        501 => &[ErrorKind::Setup, ErrorKind::Transient],
+        408 | 409 | 423 | 425 | 429 | 498 | 500.. => &[ErrorKind::Transient],
+        401..=405 | 407 | 410 => &[ErrorKind::Setup],
+        _ if too_long => &[ErrorKind::Malformed],
+        _ if quota || key || model => &[ErrorKind::Setup],
+        400..500 if perhaps_model => &[ErrorKind::Setup, ErrorKind::Malformed],
+        400..500 => &[ErrorKind::Malformed],
+        _ => &[ErrorKind::Malformed, ErrorKind::Transient, ErrorKind::Setup],
     };
     if !expected.contains(&fault.kind) {
         return Err(format!("{:?} instead of {expected:?}: {fault}", fault.kind));
@@ -67,7 +67,7 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Resu
 }
 
 /// Whether a completion says what the row says.
-pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> {
+pub(super) fn completion(found: &Completion, seen: &WalkedResponse) -> Result<(), String> {
     if found.text.trim() != seen.text.trim() {
         return Err(format!("text: {:?} instead of {:?}", short(&found.text), short(&seen.text)));
     }
@@ -95,9 +95,10 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         let names =
             |it: &[(String, Value)]| it.iter().map(|pair| pair.0.clone()).collect::<Vec<_>>();
         let expected: Vec<String> = seen.calls.iter().map(|call| call.0.clone()).collect();
-        return match names(&calls) == expected {
-            true => Ok(()),
-            false => Err("tools of other names".to_owned()),
+        return if names(&calls) == expected {
+            Ok(())
+        } else {
+            Err("tools of other names".to_owned())
         };
     }
     let expected: Vec<(String, Value)> =

@@ -95,13 +95,13 @@ fn crossref(value: &Value) -> Facts {
             date: years.filter_map(Value::as_i64).next().map(|it| it.to_string()),
         }
     };
-    match is_list {
+    if is_list {
         // What was asked for without its DOI leads nowhere.
-        true => {
-            Facts::Found(items.iter().filter(|item| item.get("DOI").is_some()).map(fact).collect())
-        }
-        false if message.get("DOI").is_none() => Facts::Fault,
-        false => Facts::Found(vec![fact(message)]),
+        Facts::Found(items.iter().filter(|item| item.get("DOI").is_some()).map(fact).collect())
+    } else if message.get("DOI").is_none() {
+        Facts::Fault
+    } else {
+        Facts::Found(vec![fact(message)])
     }
 }
 
@@ -323,8 +323,9 @@ fn duckduckgo(body: &str) -> Facts {
     });
     let found: Vec<Fact> =
         found.map(|it| Fact { title: it[2].to_owned(), ..Fact::default() }).collect();
-    match found.is_empty() && !body.contains("no-results") {
-        true => Facts::Fault,
-        false => Facts::Found(found),
+    if found.is_empty() && !body.contains("no-results") {
+        Facts::Fault
+    } else {
+        Facts::Found(found)
     }
 }

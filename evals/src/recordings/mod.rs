@@ -22,7 +22,7 @@ pub(crate) use small::small;
 
 /// Figures of one interface.
 #[derive(Default)]
-struct Tally {
+struct RowCounts {
     rows: u32,
     parsed: u32,
     mismatches: u32,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 fn measure(files: &[PathBuf]) -> Outcome {
     // A panic is caught and counted; its own words would only bury the figures.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut tallies: BTreeMap<String, RowCounts> = BTreeMap::new();
     let mut routes: BTreeMap<&'static str, u32> = BTreeMap::new();
     for path in files {
         let text = bytes::read(path)?;
@@ -78,15 +78,16 @@ fn measure(files: &[PathBuf]) -> Outcome {
     for (route, rows) in &routes {
         eprintln!("{rows} rows: {route}");
     }
-    match good {
-        true => Ok(Measured::new(tallies.values().map(|value| value.rows as usize).sum(), "rows")),
-        false => Err("not every recorded row came through".into()),
+    if good {
+        Ok(Measured::new(tallies.values().map(|value| value.rows as usize).sum(), "rows"))
+    } else {
+        Err("not every recorded row came through".into())
     }
 }
 
 fn one(
     row: &Value,
-    tallies: &mut BTreeMap<String, Tally>,
+    tallies: &mut BTreeMap<String, RowCounts>,
     routes: &mut BTreeMap<&'static str, u32>,
 ) {
     let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -6,7 +6,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
-use super::route::Route;
+use super::route::RecordedRoute;
 use super::{bytes, check, route, walk};
 
 /// What became of a row.
@@ -33,25 +33,25 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
     let values = walk::values(&String::from_utf8_lossy(&body));
     let route = route::of(row, &values);
     let verdict = match route {
-        Route::None => Err("no adapter yet".to_owned()),
-        Route::Chat(dialect) => {
+        RecordedRoute::None => Err("no adapter yet".to_owned()),
+        RecordedRoute::Chat(dialect) => {
             return (chat(dialect, status, &headers, &body, &values), "completions");
         }
-        Route::Embeddings => embeddings(status, &headers, &body, &values),
-        Route::Scores => parse_scores(status, &headers, &body)
+        RecordedRoute::Embeddings => embeddings(status, &headers, &body, &values),
+        RecordedRoute::Scores => parse_scores(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/results"))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| same.then_some(()).ok_or("not every score was read".to_owned())),
-        Route::Models => parse_models(status, &headers, &body)
+        RecordedRoute::Models => parse_models(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| same.then_some(()).ok_or("not every model was read".to_owned())),
-        Route::Other => other(status, &headers, &body, &values),
+        RecordedRoute::Other => other(status, &headers, &body, &values),
     };
     let verdict = verdict.map_or_else(Verdict::Unread, |()| Verdict::Right);
     let name = match route {
-        Route::None => "without an adapter",
-        Route::Other => "by their form alone, because Ibid does not call the endpoint",
+        RecordedRoute::None => "without an adapter",
+        RecordedRoute::Other => "by their form alone, because Ibid does not call the endpoint",
         _ => "lists, embeddings and scores",
     };
     (verdict, name)
@@ -65,13 +65,14 @@ fn list(values: &[Value], path: &str) -> usize {
 /// Whether a fault is right where a list was asked for: there must be one in the row.
 fn refused(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
     let told = |it: &Value| it.get("error").is_some_and(|value| !value.is_null());
-    match (200..300).contains(&status) && !values.iter().any(told) {
-        true => Err(fault.to_string()),
-        false => check::fault(status, values, fault),
+    if (200..300).contains(&status) && !values.iter().any(told) {
+        Err(fault.to_string())
+    } else {
+        check::fault(status, values, fault)
     }
 }
 
-type Answer = Result<Completion, ServiceError>;
+type ReplayedAnswer = Result<Completion, ServiceError>;
 
 fn chat(
     dialect: Dialect,
@@ -122,7 +123,7 @@ fn chat(
 }
 
 /// The answer that `body` gives in pieces of `size` bytes, and the text told on the way.
-fn fed(dialect: Dialect, body: &[u8], size: usize) -> (Answer, String) {
+fn fed(dialect: Dialect, body: &[u8], size: usize) -> (ReplayedAnswer, String) {
     let mut stream = dialect.stream(None);
     let mut told = String::new();
     for piece in body.chunks(size) {
@@ -179,8 +180,9 @@ fn other(
         return ibid_extract::xml::walk(body, &mut |_| {}).map_err(|fault| format!("{fault:?}"));
     }
     let is_json = kind.is_empty() || kind.contains("json") || kind.contains("event-stream");
-    match values.is_empty() && is_json && !text.is_empty() {
-        true => Err("neither JSON nor events of JSON".to_owned()),
-        false => Ok(()),
+    if values.is_empty() && is_json && !text.is_empty() {
+        Err("neither JSON nor events of JSON".to_owned())
+    } else {
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What reads a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Route {
+pub(super) enum RecordedRoute {
     /// A completion in this dialect.
     Chat(Dialect),
     /// Embeddings.
@@ -50,14 +50,14 @@ const CATALOGUES: &[&str] =
     &["crossref", "doi-content-negotiation", "openalex", "pubmed", "semanticscholar", "wikipedia"];
 
 /// The route of a row with these `values` in its answer.
-pub(super) fn of(row: &Value, values: &[Value]) -> Route {
+pub(super) fn of(row: &Value, values: &[Value]) -> RecordedRoute {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
     let api = api.trim_start_matches("fixture-");
     if CATALOGUES.iter().any(|name| api.starts_with(name)) {
-        return Route::Other;
+        return RecordedRoute::Other;
     }
     let Some((_, usual)) = KNOWN.iter().find(|pair| api.starts_with(pair.0)) else {
-        return Route::None;
+        return RecordedRoute::None;
     };
     let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
     let method = row.pointer("/request/method").and_then(Value::as_str).unwrap_or_default();
@@ -70,43 +70,43 @@ pub(super) fn of(row: &Value, values: &[Value]) -> Route {
     by_path(path, method, *usual, values)
 }
 
-fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route {
+fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> RecordedRoute {
     let ends = |all: &[&str]| all.iter().any(|text| path.ends_with(text));
     if ends(&["embeddings", "api/embed", "/embed", ":embedContent", ":batchEmbedContents"]) {
-        return Route::Embeddings;
+        return RecordedRoute::Embeddings;
     }
     if ends(&["rerank"]) {
-        return Route::Scores;
+        return RecordedRoute::Scores;
     }
     match method {
-        "GET" if ends(&["/models", "api/tags"]) || path == "models" => Route::Models,
+        "GET" if ends(&["/models", "api/tags"]) || path == "models" => RecordedRoute::Models,
         "POST" if ends(&["/completions"]) || path == "completions" => {
-            Route::Chat(Dialect::OpenAiChat)
+            RecordedRoute::Chat(Dialect::OpenAiChat)
         }
         "POST" if ends(&[":generateContent", ":streamGenerateContent"]) => {
-            Route::Chat(Dialect::Gemini)
+            RecordedRoute::Chat(Dialect::Gemini)
         }
-        "POST" if ends(&["api/chat", "api/generate"]) => Route::Chat(Dialect::Ollama),
+        "POST" if ends(&["api/chat", "api/generate"]) => RecordedRoute::Chat(Dialect::Ollama),
         "POST" if usual == Dialect::Cohere && ends(&["v2/chat", "v1/chat"]) => {
-            Route::Chat(Dialect::Cohere)
+            RecordedRoute::Chat(Dialect::Cohere)
         }
         "POST" if usual == Dialect::Anthropic && ends(&["v1/messages"]) => {
-            Route::Chat(Dialect::Anthropic)
+            RecordedRoute::Chat(Dialect::Anthropic)
         }
         "POST" if ends(&["/responses"]) || path == "responses" => {
-            Route::Chat(Dialect::OpenAiResponses)
+            RecordedRoute::Chat(Dialect::OpenAiResponses)
         }
         // One that is fetched later has the same form.
         "GET" if path.contains("responses/") => match by_shape(values, Dialect::OpenAiResponses) {
-            found @ Route::Chat(_) => found,
-            _ => Route::Other,
+            found @ RecordedRoute::Chat(_) => found,
+            _ => RecordedRoute::Other,
         },
-        _ => Route::Other,
+        _ => RecordedRoute::Other,
     }
 }
 
 /// What the first value with a telling field is.
-fn by_shape(values: &[Value], usual: Dialect) -> Route {
+fn by_shape(values: &[Value], usual: Dialect) -> RecordedRoute {
     // A spoken session has events of the same names.
     let is_session = |value: &Value| {
         value.pointer("/type").is_some_and(|pointer| {
@@ -114,41 +114,41 @@ fn by_shape(values: &[Value], usual: Dialect) -> Route {
         })
     };
     if values.iter().any(is_session) {
-        return Route::Other;
+        return RecordedRoute::Other;
     }
     for value in values {
         let has = |name: &str| value.get(name).is_some();
         let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
         let object = value.get("object").and_then(Value::as_str).unwrap_or_default();
         if object == "response" || kind.starts_with("response.") {
-            return Route::Chat(Dialect::OpenAiResponses);
+            return RecordedRoute::Chat(Dialect::OpenAiResponses);
         }
         if has("choices") {
-            return Route::Chat(Dialect::OpenAiChat);
+            return RecordedRoute::Chat(Dialect::OpenAiChat);
         }
         if kind == "message_start" || kind == "message" && has("content") {
-            return Route::Chat(Dialect::Anthropic);
+            return RecordedRoute::Chat(Dialect::Anthropic);
         }
         if has("candidates") || has("promptFeedback") {
-            return Route::Chat(Dialect::Gemini);
+            return RecordedRoute::Chat(Dialect::Gemini);
         }
         if has("done") {
-            return Route::Chat(Dialect::Ollama);
+            return RecordedRoute::Chat(Dialect::Ollama);
         }
         if usual == Dialect::Cohere && (has("message") || kind == "message-start") {
-            return Route::Chat(Dialect::Cohere);
+            return RecordedRoute::Chat(Dialect::Cohere);
         }
         if has("embeddings") || has("embedding") || value.pointer("/data/0/embedding").is_some() {
-            return Route::Embeddings;
+            return RecordedRoute::Embeddings;
         }
         if value.pointer("/results/0/relevance_score").is_some() {
-            return Route::Scores;
+            return RecordedRoute::Scores;
         }
         // An error is told in the provider's usual dialect.
         let error = value.get("error").is_some_and(|value| !value.is_null());
         if error || kind == "error" || object == "error" {
-            return Route::Chat(usual);
+            return RecordedRoute::Chat(usual);
         }
     }
-    Route::Other
+    RecordedRoute::Other
 }

@@ -1,7 +1,7 @@
 //! Recorded answers of search interfaces and catalogues through the program's readers, as they are and damaged.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::Hit;
 use ibid_net::service_error::ServiceError;
 use ibid_sources::search::{RecordedAnswer, read_recorded};
@@ -12,7 +12,7 @@ use super::replay::Verdict;
 use super::{bytes, damage};
 
 /// One row: what became of it, and of how many damaged copies.
-pub(super) struct Told {
+pub(super) struct SourceOutcome {
     pub(super) verdict: Verdict,
     pub(super) damaged: u32,
     /// Whether the row is a fault.
@@ -20,7 +20,7 @@ pub(super) struct Told {
 }
 
 /// Replays `row`; `None` where it is of another kind of interface.
-pub(super) fn row(row: &Value) -> Option<Told> {
+pub(super) fn row(row: &Value) -> Option<SourceOutcome> {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
     let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
     let status = row.pointer("/response/status").and_then(Value::as_u64).unwrap_or(200);
@@ -37,7 +37,7 @@ pub(super) fn row(row: &Value) -> Option<Told> {
     for it in damage::copies(&body) {
         damaged += 1;
         let Ok(read) = catch_unwind(AssertUnwindSafe(|| read(200, &it.body))) else {
-            return Some(Told { verdict: Verdict::Panicked, damaged, is_fault });
+            return Some(SourceOutcome { verdict: Verdict::Panicked, damaged, is_fault });
         };
         let bad = match read {
             Some(Ok(found)) if it.is_no_answer && size(&found) > 0 => {
@@ -51,14 +51,14 @@ pub(super) fn row(row: &Value) -> Option<Told> {
             _ => None,
         };
         if let Some(why) = bad {
-            return Some(Told {
+            return Some(SourceOutcome {
                 verdict: Verdict::Differs(format!("{}: {why}", it.what)),
                 damaged,
                 is_fault,
             });
         }
     }
-    Some(Told { verdict, damaged, is_fault })
+    Some(SourceOutcome { verdict, damaged, is_fault })
 }
 
 /// How much was read.
@@ -107,18 +107,19 @@ fn compared(found: Result<RecordedAnswer, ServiceError>, facts: &Facts, status: 
 
 /// Whether a fault is of the kind that its status asks for.
 fn refused(status: u16, fault: &ServiceError) -> Verdict {
-    let expected: &[Kind] = match status {
-        200..300 => &[Kind::Malformed, Kind::Transient, Kind::Setup],
-        501 => &[Kind::Setup, Kind::Transient],
-        408 | 409 | 423 | 425 | 429 | 500.. => &[Kind::Transient],
-        403 => &[Kind::Setup, Kind::Transient],
-        401..=405 | 407 | 410 => &[Kind::Setup],
-        400..500 => &[Kind::Malformed, Kind::Setup],
-        _ => &[Kind::Setup, Kind::Malformed],
+    let expected: &[ErrorKind] = match status {
+        200..300 => &[ErrorKind::Malformed, ErrorKind::Transient, ErrorKind::Setup],
+        501 => &[ErrorKind::Setup, ErrorKind::Transient],
+        408 | 409 | 423 | 425 | 429 | 500.. => &[ErrorKind::Transient],
+        403 => &[ErrorKind::Setup, ErrorKind::Transient],
+        401..=405 | 407 | 410 => &[ErrorKind::Setup],
+        400..500 => &[ErrorKind::Malformed, ErrorKind::Setup],
+        _ => &[ErrorKind::Setup, ErrorKind::Malformed],
     };
-    match expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
-        true => Verdict::Right,
-        false => Verdict::Unread(format!("{:?} instead of {expected:?}: {fault}", fault.kind)),
+    if expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
+        Verdict::Right
+    } else {
+        Verdict::Unread(format!("{:?} instead of {expected:?}: {fault}", fault.kind))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What stands in a row.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct WalkedResponse {
     pub(super) text: String,
     /// The text in pieces put together, where the row has it in pieces and as a whole.
     pub(super) streamed: Option<String>,
@@ -40,7 +40,7 @@ pub(super) fn values(body: &str) -> Vec<Value> {
 }
 
 /// What the values of an answer in `dialect` say.
-pub(super) fn completion(dialect: Dialect, values: &[Value]) -> Seen {
+pub(super) fn completion(dialect: Dialect, values: &[Value]) -> WalkedResponse {
     let mut seen = match dialect {
         Dialect::OpenAiChat => chat(values),
         Dialect::OpenAiResponses => responses(values),
@@ -89,8 +89,8 @@ fn spelt(value: Option<&Value>) -> String {
     }
 }
 
-fn chat(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn chat(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     let mut calls: Vec<(Value, Value, String, String)> = Vec::new();
     for value in values {
         let object = text(value, "/object");
@@ -169,8 +169,8 @@ fn chat(values: &[Value]) -> Seen {
     seen
 }
 
-fn responses(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn responses(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     let begins = |value: &Value| text(value, "/type") == "response.created";
     seen.restarted = values.iter().filter(|value| begins(value)).count() > 1;
     let values = &values[values.iter().rposition(begins).unwrap_or(0)..];
@@ -220,8 +220,8 @@ fn responses(values: &[Value]) -> Seen {
     seen
 }
 
-fn anthropic(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn anthropic(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     let starts = |value: &Value| text(value, "/type") == "message_start";
     let last = values.iter().rposition(starts).unwrap_or(0);
     seen.restarted = values.iter().filter(|value| starts(value)).count() > 1;
@@ -268,8 +268,8 @@ fn anthropic(values: &[Value]) -> Seen {
     seen
 }
 
-fn gemini(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn gemini(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     // On Vertex a call may come in pieces: its name, then values of one path each.
     let mut pieces: Vec<(String, String)> = Vec::new();
     for value in values {
@@ -316,8 +316,8 @@ fn gemini(values: &[Value]) -> Seen {
     seen
 }
 
-fn ollama(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn ollama(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     for value in values {
         seen.text.push_str(text(value, "/message/content"));
         seen.text.push_str(text(value, "/response"));
@@ -335,8 +335,8 @@ fn ollama(values: &[Value]) -> Seen {
     seen
 }
 
-fn cohere(values: &[Value]) -> Seen {
-    let mut seen = Seen::default();
+fn cohere(values: &[Value]) -> WalkedResponse {
+    let mut seen = WalkedResponse::default();
     for value in values {
         let message =
             value.pointer("/delta/message").or(value.get("message")).unwrap_or(&Value::Null);

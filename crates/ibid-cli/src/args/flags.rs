@@ -3,7 +3,7 @@ use super::documents::{CheckArgs, ReadArgs};
 use super::question::MethodArgs;
 use super::review::JudgeArgs;
 use ibid::config::Flag;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl CheckArgs {
     /// The settings that these flags set.
@@ -93,7 +93,7 @@ fn role_setting(role: &str) -> Result<&'static str> {
         .map(|setting| setting.name)
         .find(|name| name.strip_prefix("models.") == Some(role));
     found.ok_or_else(|| {
-        Error::new(Kind::Usage, format!("--model: unknown role `{role}`"))
+        Error::new(ErrorKind::Usage, format!("--model: unknown role `{role}`"))
             .with_hint("roles are planner, researcher, summarizer, writer, verifier and judge")
     })
 }

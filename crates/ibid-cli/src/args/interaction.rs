@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use ibid::app::plan_file::PlanFile;
-use ibid_core::domain::{DialogueTurn, Mode};
+use ibid_core::domain::{DialogueTurn, OutputMode};
 
 /// Plans, approval and earlier conversation.
 #[derive(Debug, Clone, Default, Args)]
@@ -33,7 +33,7 @@ pub struct InteractionArgs {
     pub input_dialogue: Vec<DialogueTurn>,
     /// The mode from `input`.
     #[arg(skip)]
-    pub mode: Option<Mode>,
+    pub mode: Option<OutputMode>,
     /// The plan from `input`.
     #[arg(skip)]
     pub input_plan: Option<PlanFile>,

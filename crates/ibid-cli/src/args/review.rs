@@ -2,12 +2,13 @@
 //! `batch`.
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 
 use super::export::RenderArgs;
 use super::output::OutputArgs;
 use super::question::{MethodArgs, SourceArgs};
-use ibid_core::domain::Share;
+use ibid_core::domain::{ShareLink, Vote};
 
 /// Arguments of `ibid show`.
 #[derive(Debug, Clone, Args)]
@@ -64,15 +65,6 @@ pub struct JudgeArgs {
     pub budget: Vec<String>,
 }
 
-/// A reader's rating.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Thumb {
-    /// Good.
-    Up,
-    /// Not good.
-    Down,
-}
-
 /// Arguments of `ibid rate`.
 #[derive(Debug, Clone, Args)]
 pub struct RateArgs {
@@ -80,11 +72,19 @@ pub struct RateArgs {
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Your rating
-    #[arg(value_name = "RATING")]
-    pub thumb: Thumb,
+    #[arg(value_name = "RATING", value_parser = vote_parser())]
+    pub vote: Vote,
     /// Why you rate it so
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
+}
+
+/// Parses a rating.
+fn vote_parser() -> impl TypedValueParser<Value = Vote> {
+    let up = PossibleValue::new(Vote::Up.as_str()).help("Good");
+    let down = PossibleValue::new(Vote::Down.as_str()).help("Not good");
+    PossibleValuesParser::new([up, down])
+        .map(|name| if name == Vote::Up.as_str() { Vote::Up } else { Vote::Down })
 }
 
 /// Arguments of `ibid diff`.
@@ -119,7 +119,7 @@ pub struct ShareArgs {
     #[arg(long)]
     pub link: bool,
     /// Days until the link expires, 1 to 365
-    #[arg(long, value_name = "N", default_value_t = Share::DAYS, value_parser = clap::value_parser!(u32).range(1..=i64::from(Share::MAX_DAYS)))]
+    #[arg(long, value_name = "N", default_value_t = ShareLink::DAYS, value_parser = clap::value_parser!(u32).range(1..=i64::from(ShareLink::MAX_DAYS)))]
     pub days: u32,
     /// Include quotes from local documents
     #[arg(long, conflicts_with = "revoke")]

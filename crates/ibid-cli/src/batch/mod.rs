@@ -6,7 +6,7 @@ mod runner;
 
 use crate::args::BatchArgs;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::model_notice::print_model;
 use crate::runtime::with_app;
 use ibid::config::{LoadedConfig, ProcessEnv};
@@ -40,7 +40,7 @@ pub(super) fn batch(
         console.eprint_line(&format!("{}{answered}", pluralize(rows.len() as u64, "row")));
     }
     if todo.is_empty() {
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     print_model(&loaded.settings, console);
     with_app(loaded, async |app| {

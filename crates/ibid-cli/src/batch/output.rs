@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::console::Console;
 use ibid_core::domain::RunId;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A line of OUT.
 #[derive(Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl BatchOutput {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::new(
-                    Kind::Transient,
+                    ErrorKind::Transient,
                     format!("another batch is writing {}", path.display()),
                 )
                 .with_hint("wait for it, or name another file with -o"));
@@ -180,12 +180,12 @@ fn whole_lines(file: &mut File, path: &Path, console: Console) -> Result<Vec<(us
 /// Appends one line and syncs the file.
 fn append_line(file: &Mutex<File>, row: &impl Serialize, path: &Path) -> Result<()> {
     let broken = |fault: std::io::Error| {
-        Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+        Error::new(ErrorKind::Setup, format!("writing -o {}", path.display()))
             .with_source(fault)
             .with_hint("free disk space and run the same command again")
     };
     let mut text = serde_json::to_string(row)
-        .map_err(|fault| Error::new(Kind::Internal, "writing a row").with_source(fault))?;
+        .map_err(|fault| Error::new(ErrorKind::Internal, "writing a row").with_source(fault))?;
     text.push('\n');
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     file.write_all(text.as_bytes()).map_err(broken)?;
@@ -194,5 +194,5 @@ fn append_line(file: &Mutex<File>, row: &impl Serialize, path: &Path) -> Result<
 
 /// A `Usage` error about a file of the batch.
 fn file_error(what: &str, path: &Path) -> Error {
-    Error::new(Kind::Usage, format!("{what} -o {}", path.display()))
+    Error::new(ErrorKind::Usage, format!("{what} -o {}", path.display()))
 }

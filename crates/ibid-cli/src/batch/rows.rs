@@ -7,8 +7,8 @@ use crate::args::{AskArgs, BatchArgs, InteractionArgs, OutputArgs};
 use crate::jsonl::json_lines;
 use crate::question::{build_question, require_sources};
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::domain::{Mode, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Question};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// One row of FILE.
 pub(super) struct BatchRow {
@@ -38,7 +38,7 @@ pub(super) fn read_rows(
     }
     if rows.is_empty() {
         let file = args.file.display();
-        return Err(Error::new(Kind::Usage, format!("reading FILE {file}: it has no rows"))
+        return Err(Error::new(ErrorKind::Usage, format!("reading FILE {file}: it has no rows"))
             .with_hint("write one {\"id\": …, \"prompt\": \"…\"} per line"));
     }
     Ok(rows)
@@ -72,7 +72,7 @@ fn read_row(
         work: args.work.clone(),
         output: OutputArgs { lang: args.lang.clone(), ..OutputArgs::default() },
     };
-    let question = build_question(&ask, Mode::Report, loaded, env)
+    let question = build_question(&ask, OutputMode::Report, loaded, env)
         .and_then(require_sources)
         .map_err(|fault| {
             let hint = fault.hint().unwrap_or_default().to_owned();
@@ -86,6 +86,6 @@ fn row_place(file: &Path, nth: usize) -> String {
 }
 
 fn row_error(file: &Path, nth: usize, what: &str) -> Error {
-    Error::new(Kind::Usage, format!("{}: {what}", row_place(file, nth)))
+    Error::new(ErrorKind::Usage, format!("{}: {what}", row_place(file, nth)))
         .with_hint("write rows {\"id\": …, \"prompt\": \"…\"}")
 }

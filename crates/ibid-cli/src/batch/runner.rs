@@ -10,14 +10,14 @@ use super::output::BatchOutput;
 use super::progress::BatchProgress;
 use super::rows::BatchRow;
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::online_eval::judge_online;
 use crate::progress::clock;
 use crate::signals::Signals;
 use ibid::app::App;
 use ibid_core::domain::RunId;
 use ibid_core::record::Run;
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 use ibid_report::escape::single_line;
 use ibid_report::json;
 use ibid_report::markdown::{pluralize, report_body};
@@ -32,7 +32,7 @@ enum RowOutcome {
         not_strict: bool,
     },
     /// It has no article; the next batch tries it again.
-    Failed { why: String, exit: Exit },
+    Failed { why: String, exit: ExitStatus },
 }
 
 /// Works on the rows of a batch.
@@ -72,7 +72,7 @@ impl BatchRunner<'_> {
         let (finish, finishing) = watch::channel(false);
         let mut waiting = todo.iter();
         let mut running = FuturesUnordered::new();
-        let mut exits: Vec<Exit> = Vec::new();
+        let mut exits: Vec<ExitStatus> = Vec::new();
         let mut any_not_strict = false;
         loop {
             while running.len() < jobs && !*finish.borrow() {
@@ -102,7 +102,7 @@ impl BatchRunner<'_> {
                     progress.clear();
                     if *finish.borrow() {
                         self.console.eprint_line("stopped; run the same command again to continue");
-                        return Ok(Exit::Stopped);
+                        return Ok(ExitStatus::Stopped);
                     }
                     finish.send_replace(true);
                     self.console.eprint_line(&format!(
@@ -122,10 +122,10 @@ impl BatchRunner<'_> {
     fn summarize(
         &self,
         progress: &BatchProgress,
-        exits: &[Exit],
+        exits: &[ExitStatus],
         any_not_strict: bool,
         left: usize,
-    ) -> Exit {
+    ) -> ExitStatus {
         let again = match (progress.failed, left) {
             (0, 0) => String::new(),
             (0, left) => format!(", {left} not started"),
@@ -144,11 +144,11 @@ impl BatchRunner<'_> {
             ));
         }
         match exits {
-            [] if left > 0 => Exit::Stopped,
-            [] if any_not_strict => Exit::Strict,
-            [] => Exit::Delivered,
-            all if all.iter().all(|exit| *exit == Exit::NoAnswer) => Exit::NoAnswer,
-            _ => Exit::Failure,
+            [] if left > 0 => ExitStatus::Stopped,
+            [] if any_not_strict => ExitStatus::Strict,
+            [] => ExitStatus::Delivered,
+            all if all.iter().all(|exit| *exit == ExitStatus::NoAnswer) => ExitStatus::NoAnswer,
+            _ => ExitStatus::Failure,
         }
     }
 
@@ -160,10 +160,12 @@ impl BatchRunner<'_> {
     ) -> (&'r BatchRow, Result<RowOutcome>) {
         let ended = match self.run(row, finishing).await {
             Ok((run, resumed)) => self.deliver(row, run, resumed).await,
-            Err(fault) if matches!(fault.kind(), Kind::Setup | Kind::Internal) => Err(fault),
+            Err(fault) if matches!(fault.kind(), ErrorKind::Setup | ErrorKind::Internal) => {
+                Err(fault)
+            }
             Err(fault) => Ok(RowOutcome::Failed {
                 why: single_line(&fault.chain()),
-                exit: Exit::from_kind(fault.kind()),
+                exit: ExitStatus::from_kind(fault.kind()),
             }),
         };
         (row, ended)
@@ -179,7 +181,7 @@ impl BatchRunner<'_> {
             None => None,
             // A run is recorded before it starts, so it may not exist.
             Some(id) => match self.app.run(&id).await {
-                Err(fault) if fault.kind() == Kind::NotFound => None,
+                Err(fault) if fault.kind() == ErrorKind::NotFound => None,
                 found => Some(found?),
             },
         };
@@ -204,10 +206,10 @@ impl BatchRunner<'_> {
 
     /// Writes the article of an ended run, or says why there is no article.
     async fn deliver(&self, row: &BatchRow, run: Run, resumed: bool) -> Result<RowOutcome> {
-        let exit = Exit::from_run(&run, self.strict);
+        let exit = ExitStatus::from_run(&run, self.strict);
         let Some(report) = run.report.as_deref().filter(|_| has_report(&run)) else {
             let exit = match exit {
-                Exit::Delivered | Exit::Strict => Exit::NoAnswer,
+                ExitStatus::Delivered | ExitStatus::Strict => ExitStatus::NoAnswer,
                 exit => exit,
             };
             let why = json::failure(&run, exit.subtype()).map_or_else(
@@ -221,7 +223,11 @@ impl BatchRunner<'_> {
         };
         self.output.write_article(&row.id, &row.prompt, &report_body(report, self.quotes))?;
         judge_online(self.app, &run, self.console).await;
-        Ok(RowOutcome::Delivered { run: run.id.clone(), resumed, not_strict: exit == Exit::Strict })
+        Ok(RowOutcome::Delivered {
+            run: run.id.clone(),
+            resumed,
+            not_strict: exit == ExitStatus::Strict,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 use jiff::Timestamp;
 
 use super::draw;
-use crate::console::Paint;
+use crate::console::Palette;
 use ibid_core::domain::RunId;
 use ibid_core::record::{Envelope, Run};
 use ibid_report::escape::single_line;
@@ -55,7 +55,7 @@ enum InputMode {
 const MAX_STEER_CHARS: usize = 2_000;
 
 /// The content of the screen.
-pub struct LiveBoard {
+pub struct LiveView {
     run: Run,
     events: Vec<Envelope>,
     mode: InputMode,
@@ -63,15 +63,15 @@ pub struct LiveBoard {
     message: String,
     /// What happens to the run when the user leaves.
     leaving: &'static str,
-    paint: Paint,
+    paint: Palette,
     /// The state drawn last, and the second in which it was computed.
     state: Option<(RunStateView, i64)>,
 }
 
-impl LiveBoard {
+impl LiveView {
     /// The screen before the first event. `leaving` says what happens to the run when the user leaves.
-    pub fn new(id: RunId, paint: Paint, leaving: &'static str) -> LiveBoard {
-        LiveBoard {
+    pub fn new(id: RunId, paint: Palette, leaving: &'static str) -> LiveView {
+        LiveView {
             run: Run::from_events(id, &[]),
             events: Vec::new(),
             mode: InputMode::Keys,

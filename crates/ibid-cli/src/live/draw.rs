@@ -1,7 +1,7 @@
 //! Draws the screen: meters, phases, coverage, researchers, recent events, keys. Small screens show less.
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::console::Paint;
+use crate::console::Palette;
 use crate::progress::clip;
 use ibid_server::view::feed::FeedLine;
 use ibid_server::view::live::{QuestionRow, RunStateView};
@@ -19,7 +19,7 @@ pub(super) enum FooterLine<'a> {
 }
 
 /// Columns of a meter; wider screens show several side by side.
-const METER: usize = 26;
+const METER_COLUMNS: usize = 26;
 
 /// Screens of at least this many columns show researchers beside the coverage.
 const SIDE_BY_SIDE: usize = 112;
@@ -28,13 +28,13 @@ const SIDE_BY_SIDE: usize = 112;
 const TABLE: (usize, usize) = (5, 12);
 
 /// Screens of at least this many lines show a line of the draft.
-const DRAFT: usize = 20;
+const MIN_DRAFT_LINES: usize = 20;
 
 /// Columns of the state of a question: a mark and the longest word.
-const STATE: usize = 13;
+const STATE_COLUMNS: usize = 13;
 
 /// Maximum number of researchers shown.
-const AGENTS: usize = 4;
+const MAX_RESEARCHERS: usize = 4;
 
 // Styles, as ANSI codes.
 const DIM: &str = "2";
@@ -65,7 +65,7 @@ struct StyledLine {
 }
 
 impl StyledLine {
-    fn from_pieces(pieces: &[(&str, &str)], paint: Paint) -> StyledLine {
+    fn from_pieces(pieces: &[(&str, &str)], paint: Palette) -> StyledLine {
         let mut it = StyledLine::default();
         for (style, text) in pieces {
             it.add(style, text, paint);
@@ -74,7 +74,7 @@ impl StyledLine {
     }
 
     /// Appends `text`; an empty style means plain text.
-    fn add(&mut self, style: &str, text: &str, paint: Paint) {
+    fn add(&mut self, style: &str, text: &str, paint: Palette) {
         self.wide += text.width();
         match style {
             "" => self.text.push_str(text),
@@ -85,7 +85,7 @@ impl StyledLine {
     /// Fills the line with spaces.
     fn pad_to(mut self, wide: usize) -> StyledLine {
         let rest = wide.saturating_sub(self.wide);
-        self.add("", &" ".repeat(rest), Paint(false));
+        self.add("", &" ".repeat(rest), Palette(false));
         self
     }
 }
@@ -94,19 +94,19 @@ impl StyledLine {
 pub(super) fn screen_lines(
     state: &RunStateView,
     foot: &FooterLine<'_>,
-    paint: Paint,
+    paint: Palette,
     wide: usize,
     high: usize,
 ) -> Vec<String> {
     let mut out = vec![title(state, wide, paint)];
     out.extend(meters(&state.meters, wide, paint));
     out.push(phases(state, wide, paint));
-    if high >= DRAFT {
+    if high >= MIN_DRAFT_LINES {
         out.extend(state.draft.iter().map(|it| draft(&it.last, wide, paint)));
     }
     let top = out.len();
     let beside = wide >= SIDE_BY_SIDE && !state.agents.is_empty();
-    let agents = state.agents.len().min(AGENTS);
+    let agents = state.agents.len().min(MAX_RESEARCHERS);
     // The feed and the footer need six lines.
     let room = high.saturating_sub(top + 1 + 5);
     let table = (state.questions.len() + 3).clamp(TABLE.0, TABLE.1).min(room);
@@ -134,7 +134,7 @@ pub(super) fn screen_lines(
     out.into_iter().take(high).map(|it| it.text).collect()
 }
 
-fn title(state: &RunStateView, wide: usize, paint: Paint) -> StyledLine {
+fn title(state: &RunStateView, wide: usize, paint: Palette) -> StyledLine {
     let head = &state.head;
     let tail = clip(&format!("  {} · {}", clip(&head.id, 12), head.word), wide);
     let question = clip(&head.question, wide - tail.width());
@@ -144,8 +144,8 @@ fn title(state: &RunStateView, wide: usize, paint: Paint) -> StyledLine {
 }
 
 /// The meters, in as many lines as they need.
-fn meters(all: &[RunMeter], wide: usize, paint: Paint) -> Vec<StyledLine> {
-    let each = (wide / METER).max(1);
+fn meters(all: &[RunMeter], wide: usize, paint: Palette) -> Vec<StyledLine> {
+    let each = (wide / METER_COLUMNS).max(1);
     let lines = all.chunks(each).map(|some| {
         let mut line = StyledLine::default();
         for one in some {
@@ -156,7 +156,7 @@ fn meters(all: &[RunMeter], wide: usize, paint: Paint) -> Vec<StyledLine> {
     lines.collect()
 }
 
-fn meter(meter: &RunMeter, wide: usize, line: &mut StyledLine, paint: Paint) {
+fn meter(meter: &RunMeter, wide: usize, line: &mut StyledLine, paint: Palette) {
     let from = line.wide;
     let name = clip(meter.name, wide);
     line.add(DIM, &name, paint);
@@ -180,7 +180,7 @@ fn bar(share: u32) -> String {
     "▰".repeat(full) + &"▱".repeat(5 - full)
 }
 
-fn phases(state: &RunStateView, wide: usize, paint: Paint) -> StyledLine {
+fn phases(state: &RunStateView, wide: usize, paint: Palette) -> StyledLine {
     let mut stops: Vec<_> = state.way.iter().collect();
     // Drop the oldest rounds if the line is too long.
     while stops.len() > 5 && stops.iter().map(|stop| stop.name.width() + 5).sum::<usize>() > wide {
@@ -205,7 +205,7 @@ fn phases(state: &RunStateView, wide: usize, paint: Paint) -> StyledLine {
 }
 
 /// The last sentence of the draft.
-fn draft(last: &str, wide: usize, paint: Paint) -> StyledLine {
+fn draft(last: &str, wide: usize, paint: Palette) -> StyledLine {
     let head = clip("Draft, not yet checked: ", wide);
     let words = clip(last, wide - head.width());
     StyledLine::from_pieces(&[(DIM, &head), ("", &words)], paint)
@@ -217,7 +217,7 @@ fn framed(
     inside: impl FnOnce(usize, usize) -> Vec<StyledLine>,
     wide: usize,
     high: usize,
-    paint: Paint,
+    paint: Palette,
 ) -> Vec<StyledLine> {
     if high < 3 || wide < 12 {
         return Vec::new();
@@ -242,7 +242,7 @@ fn framed(
     out
 }
 
-fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Paint) -> Vec<StyledLine> {
+fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Palette) -> Vec<StyledLine> {
     let inside = |wide: usize, high: usize| {
         if state.questions.is_empty() {
             let none = clip("No plan yet.", wide);
@@ -252,9 +252,9 @@ fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Paint) -> Vec
         // The question keeps half of the width. The oldest rounds are dropped first; narrow screens drop the numbers too.
         let rounds = all.min(wide.saturating_sub(20) / 2 / 4);
         let figures = wide >= 40;
-        let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE + 2;
+        let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE_COLUMNS + 2;
         let text = wide.saturating_sub(fixed);
-        let columns = STATE.min(wide.saturating_sub(2));
+        let columns = STATE_COLUMNS.min(wide.saturating_sub(2));
         let mut head = pad("Item", text);
         for nth in all - rounds..all {
             head += &format!("{:>4}", format!("R{}", nth + 1));
@@ -288,7 +288,7 @@ fn row(
     (text, columns): (usize, usize),
     first: usize,
     figures: bool,
-    paint: Paint,
+    paint: Palette,
 ) -> StyledLine {
     let mut line = StyledLine::default();
     line.add("", &pad(&format!("{} {}", question.id, question.text), text), paint);
@@ -314,7 +314,7 @@ fn researchers(
     agents: &[ResearcherView],
     wide: usize,
     high: usize,
-    paint: Paint,
+    paint: Palette,
 ) -> Vec<StyledLine> {
     let inside = |wide: usize, _: usize| {
         let lines = agents.iter().map(|agent| {
@@ -330,7 +330,12 @@ fn researchers(
     framed("Researchers", inside, wide, high, paint)
 }
 
-fn recent_events(state: &RunStateView, wide: usize, high: usize, paint: Paint) -> Vec<StyledLine> {
+fn recent_events(
+    state: &RunStateView,
+    wide: usize,
+    high: usize,
+    paint: Palette,
+) -> Vec<StyledLine> {
     let inside = |wide: usize, high: usize| {
         let lines = state.feed.iter().flat_map(|group| &group.lines).take(high);
         lines.map(|line| feed_line(line, wide, paint)).collect()
@@ -338,7 +343,7 @@ fn recent_events(state: &RunStateView, wide: usize, high: usize, paint: Paint) -
     framed("Events", inside, wide, high, paint)
 }
 
-fn feed_line(line: &FeedLine, wide: usize, paint: Paint) -> StyledLine {
+fn feed_line(line: &FeedLine, wide: usize, paint: Palette) -> StyledLine {
     let head = clip(&format!("{} ", line.at), wide);
     let kind = pad(&line.kind, 10.min(wide - head.width()));
     let who = line.agent.as_deref().map_or_else(String::new, |agent| format!("{agent}: "));
@@ -347,7 +352,7 @@ fn feed_line(line: &FeedLine, wide: usize, paint: Paint) -> StyledLine {
     StyledLine::from_pieces(&[(DIM, &head), (class(line.class), &kind), ("", &text)], paint)
 }
 
-fn footer(foot: &FooterLine<'_>, wide: usize, paint: Paint) -> StyledLine {
+fn footer(foot: &FooterLine<'_>, wide: usize, paint: Palette) -> StyledLine {
     match foot {
         FooterLine::Question(text) => {
             StyledLine::from_pieces(&[(YELLOW, &clip(text, wide))], paint)

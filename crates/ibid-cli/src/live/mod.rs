@@ -4,5 +4,5 @@ mod draw;
 mod screen;
 mod terminal;
 
-pub use board::{KeyPress, LiveBoard, LiveCommand};
+pub use board::{KeyPress, LiveCommand, LiveView};
 pub(crate) use screen::{LiveScreen, STOPS_ON_LEAVE, next_command};

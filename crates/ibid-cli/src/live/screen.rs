@@ -1,7 +1,7 @@
 //! The board on the terminal. Prompts may take over the terminal for a while.
 use std::io::IsTerminal as _;
 
-use super::board::{LiveBoard, LiveCommand};
+use super::board::{LiveCommand, LiveView};
 use super::terminal::FullScreen;
 use crate::args::OutputArgs;
 use crate::console::Console;
@@ -16,7 +16,7 @@ pub(crate) const STOPS_ON_LEAVE: &str = "the run stops here and is kept";
 
 /// The board, and the full screen unless it is released for a prompt.
 pub(crate) struct LiveScreen {
-    pub(crate) board: LiveBoard,
+    pub(crate) board: LiveView,
     screen: Option<FullScreen>,
 }
 
@@ -34,7 +34,7 @@ impl LiveScreen {
             return Ok(None);
         }
         Ok(Some(LiveScreen {
-            board: LiveBoard::new(id.clone(), console.err, STOPS_ON_LEAVE),
+            board: LiveView::new(id.clone(), console.err, STOPS_ON_LEAVE),
             screen: Some(FullScreen::enter()?),
         }))
     }

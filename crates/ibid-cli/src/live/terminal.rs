@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::board::{KeyPress, LiveBoard};
-use ibid_core::{Error, Kind, Result};
+use super::board::{KeyPress, LiveView};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Capacity of the queue of keys. A longer paste loses its end.
-const KEYS: usize = 256;
+const MAX_QUEUED_KEYS: usize = 256;
 
 /// How long the thread polls for keys before it checks whether to stop. It never blocks in a read: after a panic has restored the
 /// terminal, a read would last to the end of a line.
@@ -37,7 +37,7 @@ pub(super) struct FullScreen {
 }
 
 fn terminal_error(fault: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(Kind::Setup, "drawing on the terminal")
+    Error::new(ErrorKind::Setup, "drawing on the terminal")
         .with_source(fault)
         .with_hint("leave out --live for plain progress")
 }
@@ -66,7 +66,7 @@ impl FullScreen {
             return Err(terminal_error(fault));
         }
         write_stderr(ENTER_SCREEN).map_err(terminal_error)?;
-        let (send, keys) = channel(KEYS);
+        let (send, keys) = channel(MAX_QUEUED_KEYS);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || read_keys(&send, &stopped));
@@ -83,7 +83,7 @@ impl FullScreen {
     ///
     /// # Errors
     /// `Setup` if the terminal cannot be written.
-    pub(super) fn draw(&mut self, board: &mut LiveBoard) -> Result<()> {
+    pub(super) fn draw(&mut self, board: &mut LiveView) -> Result<()> {
         if self.is_lost() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ibid::app::retention::purge_loop;
 use ibid::app::spending::Submission;
 use ibid::app::{App, AppComponents};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Owner, RunId, Usage};
 use ibid_core::ports::{Accounts, FrozenClock, IdempotencyStatus, KeyOwner, Org, Store, User};
 use ibid_core::record::{Envelope, Event, Phase};
@@ -103,16 +103,16 @@ async fn what_is_there_or_is_not_is_told(app: App) {
         fault.kind()
     };
     app.add_user(&user("ann", None)).await.unwrap();
-    assert_eq!(kind(app.add_user(&user("ann", None)).await), Kind::Usage);
-    assert_eq!(kind(app.add_user(&user("bob", Some("none"))).await), Kind::NotFound);
-    assert_eq!(kind(app.add_user(&user("a b", None)).await), Kind::Usage);
-    assert_eq!(kind(app.add_user(&user("", None)).await), Kind::Usage);
-    assert_eq!(kind(app.disable_user("bob", true).await), Kind::NotFound);
-    assert_eq!(kind(app.remove_user("bob").await), Kind::NotFound);
-    assert_eq!(kind(app.revoke_token("ann", "ibid_").await), Kind::NotFound);
-    assert_eq!(app.add_token("bob").await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(kind(app.add_user(&user("ann", None)).await), ErrorKind::Usage);
+    assert_eq!(kind(app.add_user(&user("bob", Some("none"))).await), ErrorKind::NotFound);
+    assert_eq!(kind(app.add_user(&user("a b", None)).await), ErrorKind::Usage);
+    assert_eq!(kind(app.add_user(&user("", None)).await), ErrorKind::Usage);
+    assert_eq!(kind(app.disable_user("bob", true).await), ErrorKind::NotFound);
+    assert_eq!(kind(app.remove_user("bob").await), ErrorKind::NotFound);
+    assert_eq!(kind(app.revoke_token("ann", "ibid_").await), ErrorKind::NotFound);
+    assert_eq!(app.add_token("bob").await.unwrap_err().kind(), ErrorKind::NotFound);
     let poor = Org { daily_usd: Some(-1.0), ..org("acme") };
-    assert_eq!(kind(app.add_org(&poor).await), Kind::Usage);
+    assert_eq!(kind(app.add_org(&poor).await), ErrorKind::Usage);
     assert_eq!(app.users().await.unwrap(), [user("ann", None)]);
 }
 
@@ -127,7 +127,7 @@ async fn a_user_sees_runs_of_their_own_alone(app: App) {
     assert_eq!(run.owner, Some(owner("ann")));
     assert_eq!(ann.runs().await.unwrap().len(), 1);
     assert!(bob.runs().await.unwrap().is_empty());
-    let not_found = |it: ibid_core::Error| assert_eq!(it.kind(), Kind::NotFound, "{it:?}");
+    let not_found = |it: ibid_core::Error| assert_eq!(it.kind(), ErrorKind::NotFound, "{it:?}");
     not_found(bob.run(&run.id).await.unwrap_err());
     not_found(bob.resume(&run.id).await.err().unwrap());
     not_found(bob.remove(&run.id).await.unwrap_err());

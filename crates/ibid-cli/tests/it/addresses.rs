@@ -11,13 +11,13 @@ fn page(canonical: &str, words: &str) -> String {
     )
 }
 
-fn row(desk: &Desk, path: &str) -> Value {
+fn row(desk: &TestHome, path: &str) -> Value {
     desk.ibid(&["read", "--json", path]).json()
 }
 
 #[test]
 fn a_document_is_cited_by_its_own_address_where_it_gives_one() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let canonical = "<link rel=\"canonical\" href=\"https://www.roofs.example/rain\">";
     let og = "<meta property=\"og:url\" content=\"https://roofs.example/og\">";
     let relative = format!("<link rel=\"canonical\" href=\"/rain\">{og}");
@@ -43,7 +43,7 @@ fn a_document_is_cited_by_its_own_address_where_it_gives_one() {
 
 #[test]
 fn an_address_that_is_none_of_the_web_is_not_believed() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for claim in [
         "javascript:alert(1)",
         "data:text/html,hi",
@@ -64,7 +64,7 @@ fn an_address_that_is_none_of_the_web_is_not_believed() {
 }
 
 /// The sources of a report over `docs`.
-fn sources(desk: &Desk, docs: &Path) -> (Value, String) {
+fn sources(desk: &TestHome, docs: &Path) -> (Value, String) {
     let docs = docs.to_str().unwrap();
     let it = desk.ibid(&[ASKED, "--folder", docs, "--json", "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -75,7 +75,7 @@ fn sources(desk: &Desk, docs: &Path) -> (Value, String) {
 
 #[test]
 fn two_files_of_one_site_are_one_voice_and_the_report_shows_both_places() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.path("site");
     for (nth, host) in [(1, "www"), (2, "blog")] {
         let link = format!("<link rel=\"canonical\" href=\"https://{host}.roofs.example/{nth}\">");
@@ -113,7 +113,7 @@ fn two_files_of_one_site_are_one_voice_and_the_report_shows_both_places() {
 
 #[test]
 fn a_file_that_takes_the_address_of_another_does_not_take_its_place() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let link = "<link rel=\"canonical\" href=\"https://roofs.example/rain\">";
     let real = desk.write("site/real.html", &page(link, "Rain upon the roof."));
     let copy = desk.write(

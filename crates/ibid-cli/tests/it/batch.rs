@@ -3,43 +3,43 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 
 const ROWS: &str = "{\"id\": 1, \"prompt\": \"How much rain does a green roof retain?\"}\n\
     {\"id\": \"two\", \"question\": \"How much does a green roof weigh?\"}\n\n\
     {\"id\": 3, \"query\": \"What does a green roof cost?\"}\n";
 
 /// Answers `file` into `out.jsonl` at the desk.
-fn batch(desk: &Desk, file: &str, more: &[&str]) -> Outcome {
+fn batch(desk: &TestHome, file: &str, more: &[&str]) -> Outcome {
     let (docs, out) = (desk.docs(), out(desk));
     let mut args = vec!["batch", file, "-o", &out, "--folder", &docs];
     args.extend(more);
     desk.ibid(&args)
 }
 
-fn out(desk: &Desk) -> String {
+fn out(desk: &TestHome) -> String {
     desk.path("out.jsonl").to_string_lossy().into_owned()
 }
 
-fn lines(desk: &Desk) -> Vec<Value> {
+fn lines(desk: &TestHome) -> Vec<Value> {
     let text = fs::read_to_string(out(desk)).unwrap_or_default();
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
     text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
 }
 
-fn ids(desk: &Desk) -> Vec<String> {
+fn ids(desk: &TestHome) -> Vec<String> {
     let mut ids: Vec<String> = lines(desk).iter().map(|it| it["id"].to_string()).collect();
     ids.sort();
     ids
 }
 
-fn runs(desk: &Desk) -> usize {
+fn runs(desk: &TestHome) -> usize {
     desk.ibid(&["ls", "--json"]).lines().len()
 }
 
 #[test]
 fn every_row_becomes_a_line_with_a_cited_article_and_is_not_asked_again() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("q.jsonl", ROWS);
     let it = batch(&desk, &file, &["--jobs", "2"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -67,7 +67,7 @@ fn every_row_becomes_a_line_with_a_cited_article_and_is_not_asked_again() {
 
 #[test]
 fn a_torn_last_line_is_taken_off_and_its_row_is_written_from_the_run_it_had() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("q.jsonl", ROWS);
     batch(&desk, &file, &["--jobs", "1"]);
     let whole = fs::read(out(&desk)).unwrap();
@@ -94,7 +94,7 @@ fn a_killed_batch_goes_on_with_the_runs_it_had() {
     for (point, begun) in
         [("accept.before_commit", 0), ("call.after_result:2", 1), ("completed.after_commit", 1)]
     {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let file = desk.write("q.jsonl", ROWS);
         let (docs, out) = (desk.docs(), out(&desk));
         let args = ["batch", &file, "-o", &out, "--folder", &docs, "--jobs", "1"];
@@ -110,7 +110,7 @@ fn a_killed_batch_goes_on_with_the_runs_it_had() {
 
 #[test]
 fn a_row_that_fails_is_told_counted_and_tried_again() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let rows = format!("{ROWS}{{\"id\": 4, \"prompt\": \"Who composed zyzzyva quodlibet?\"}}\n");
     let file = desk.write("q.jsonl", &rows);
     let it = batch(&desk, &file, &[]);
@@ -129,7 +129,7 @@ fn a_row_that_fails_is_told_counted_and_tried_again() {
 
 #[test]
 fn rows_that_are_none_are_named_before_anything_is_asked() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for (bad, told) in [
         ("{oops", "line 2: this is not JSON"),
         ("{\"prompt\": \"What is cork?\"}", "line 2: field `id`"),
@@ -150,7 +150,7 @@ fn rows_that_are_none_are_named_before_anything_is_asked() {
 
 #[test]
 fn answers_of_something_else_are_never_written_over() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("q.jsonl", "{\"id\": 1, \"prompt\": \"What is a green roof?\"}\n");
     let other = "{\"id\": 1, \"prompt\": \"What is cork?\", \"article\": \"x\"}\n";
     for (there, told) in [
@@ -167,7 +167,7 @@ fn answers_of_something_else_are_never_written_over() {
 
 #[test]
 fn two_batches_do_not_write_into_one_file() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("q.jsonl", ROWS);
     let beside = desk.write("out.jsonl.runs", "");
     let held = fs::File::options().append(true).open(beside).unwrap();

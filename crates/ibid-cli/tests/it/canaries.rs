@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk, Outcome};
+use crate::cli::{ASKED, Outcome, TestHome};
 use crate::served::Served;
 use crate::telemetry::Collector;
 
@@ -143,7 +143,7 @@ fn silent(what: &str, words: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_key_is_ever_told() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (at, heard, _task) = parrot().await;
     let (parrot, within) = (format!("http://{at}"), format!("http://user:{CANARY}-password@{at}"));
     let to = Collector::start(StatusCode::OK).await;

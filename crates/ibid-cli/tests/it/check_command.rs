@@ -3,7 +3,7 @@ use std::path::Path;
 
 use ibid_core::domain::{Block, BlockKind, Page, PageDraft};
 use ibid_core::ports::RoleModel;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_research::audit::{
     AuditVerdict, SourceLookup, audit_by_model, audit_by_words, parse_citations,
 };
@@ -55,7 +55,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn our_own_report_holds_with_the_folder_and_from_what_the_run_read() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = library();
     let report = desk.ibid(&["How much rain does a green roof hold?", "--folder", &folder, "-q"]);
     assert_eq!(report.code, 0, "{}", report.err);
@@ -73,7 +73,7 @@ fn our_own_report_holds_with_the_folder_and_from_what_the_run_read() {
 
 #[test]
 fn planted_faults_are_found() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", &file, "--folder", &desk.docs(), "--json"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -116,7 +116,7 @@ fn planted_faults_are_found() {
 
 #[test]
 fn quotes_are_the_exact_words_at_their_place() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = desk.write("faulty.md", FAULTY);
     let found = desk.ibid(&["check", &file, "--folder", &desk.docs(), "--json"]).json();
     let rain = desk.ibid(&["read", &format!("{}/rain.md", desk.docs()), "--json"]).json();
@@ -129,7 +129,7 @@ fn quotes_are_the_exact_words_at_their_place() {
 
 #[test]
 fn the_table_and_the_object_are_as_they_were() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", "faulty.md", "--folder", "docs", "-v"]);
     golden("check.txt", &it.out);
@@ -148,7 +148,7 @@ fn the_table_and_the_object_are_as_they_were() {
 
 #[test]
 fn the_table_goes_to_a_file_and_its_sum_to_stderr() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", "faulty.md", "--folder", "docs", "-o", "out.txt"]);
     assert_eq!((it.code, it.out.as_str()), (0, ""));
@@ -162,7 +162,7 @@ fn the_table_goes_to_a_file_and_its_sum_to_stderr() {
 
 #[test]
 fn a_text_reads_files_beside_it_and_in_folders_and_no_others() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("secret.md", "The password of the roof is retained by rain.\n");
     desk.write("in/.hidden/key.md", "The password of the roof is retained by rain.\n");
     desk.write("in/near by.md", "A green roof is a roof that carries plants.\n");
@@ -197,7 +197,7 @@ fn a_text_reads_files_beside_it_and_in_folders_and_no_others() {
 
 #[test]
 fn bad_input_is_told_with_its_name_and_a_hint() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("empty.md", " \n\n");
     std::fs::write(desk.path("picture.md"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
     std::fs::write(desk.path("long.md"), "Roofs [1]. ".repeat(1_000_000)).unwrap();
@@ -236,7 +236,7 @@ fn bad_input_is_told_with_its_name_and_a_hint() {
 
 #[test]
 fn a_text_without_citations_says_so_and_is_not_strictly_sound() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("plain.md", "Roofs are nice and keep the rain out.\n");
     let it = desk.ibid(&["check", "plain.md"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -287,7 +287,7 @@ async fn a_model_decides_by_the_best_quotes_alone() {
 #[tokio::test]
 async fn where_a_model_fails_the_words_decide() {
     let by_words_alone = audit_by_words(parse_citations(TOLD), pages());
-    for (kind, calls) in [(Kind::Setup, 8), (Kind::Malformed, 8)] {
+    for (kind, calls) in [(ErrorKind::Setup, 8), (ErrorKind::Malformed, 8)] {
         let model = Scripted::new(move |_, _| Err(Error::new(kind, "asking").with_hint("mend it")));
         let mind = RoleModel { model: model.clone(), window: 8_000 };
         let audit =
@@ -296,7 +296,7 @@ async fn where_a_model_fails_the_words_decide() {
         assert!(audit.fault.unwrap().contains("mend it"));
         assert!(model.asked.lock().unwrap().len() <= calls);
     }
-    let model = Scripted::new(|_, _| Err(Error::new(Kind::Cancelled, "asking")));
+    let model = Scripted::new(|_, _| Err(Error::new(ErrorKind::Cancelled, "asking")));
     let mind = RoleModel { model, window: 8_000 };
     assert!(audit_by_model(audit_by_words(parse_citations(TOLD), pages()), &mind).await.is_err());
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// A machine of its own: home, data, cache, and a folder of documents.
-pub(crate) struct Desk {
+pub(crate) struct TestHome {
     pub(crate) dir: tempfile::TempDir,
 }
 
@@ -37,9 +37,9 @@ impl From<Output> for Outcome {
     }
 }
 
-impl Desk {
-    pub(crate) fn new() -> Desk {
-        let desk = Desk { dir: tempfile::tempdir().unwrap() };
+impl TestHome {
+    pub(crate) fn new() -> TestHome {
+        let desk = TestHome { dir: tempfile::tempdir().unwrap() };
         let docs = desk.path("docs");
         std::fs::create_dir_all(&docs).unwrap();
         for (name, text) in [
@@ -116,7 +116,7 @@ pub(crate) const ASKED: &str = "How much rain does a green roof retain?";
 
 #[test]
 fn help_fits_its_page_and_needs_nothing() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for args in [["--help"], ["-h"]] {
         let it = desk.ibid(&args);
         assert_eq!(it.code, 0);
@@ -136,7 +136,7 @@ fn help_fits_its_page_and_needs_nothing() {
 
 #[test]
 fn words_that_are_off_are_named_and_exit_2() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let long = "why ".repeat(9000);
     let file = desk.write("plain.txt", "words");
@@ -196,7 +196,7 @@ fn words_that_are_off_are_named_and_exit_2() {
 
 #[test]
 fn a_question_of_a_megabyte_is_refused_before_it_is_read_whole() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.fed(&["-", "--folder", &desk.docs()], &vec![b'w'; 1 << 20]);
     assert_eq!(it.code, 2);
     assert!(it.err.contains("question is more than 32768 bytes long"), "{}", it.err);
@@ -207,7 +207,7 @@ fn a_question_of_a_megabyte_is_refused_before_it_is_read_whole() {
 
 #[test]
 fn with_json_an_error_is_an_object_too() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for args in [
         &[ASKED, "--breadth", "99", "--json"][..],
         &[ASKED, "--bredth", "4", "--jsonl"],
@@ -225,7 +225,7 @@ fn with_json_an_error_is_an_object_too() {
 
 #[test]
 fn without_anything_to_search_setup_is_missing() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&[ASKED, "--only-local"]);
     assert_eq!(it.code, 4);
     assert!(it.err.contains("hint: name a folder of documents with --folder"), "{}", it.err);
@@ -233,7 +233,7 @@ fn without_anything_to_search_setup_is_missing() {
 
 #[test]
 fn both_parts_of_a_question_are_written_of() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let both = "How much does a green roof weigh and what does a green roof cost per square metre?";
     let it = desk.ibid(&["run", both, "--folder", "docs", "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -242,7 +242,7 @@ fn both_parts_of_a_question_are_written_of() {
 
 #[test]
 fn a_question_becomes_a_report_whose_quotes_stand_in_the_documents() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let it = desk.ibid(&[ASKED, "--folder", &docs]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -279,7 +279,7 @@ fn file_of(docs: &str, citation: &Value) -> String {
 
 #[test]
 fn quiet_is_quiet_and_output_goes_where_it_is_sent() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let it = desk.ibid(&[ASKED, "--folder", &docs, "-q", "-o", "out/"]);
     assert_eq!((it.code, it.out.as_str(), it.err.as_str()), (0, "", ""));
@@ -302,7 +302,7 @@ fn quiet_is_quiet_and_output_goes_where_it_is_sent() {
 
 #[test]
 fn jsonl_tells_every_event_in_order_and_then_the_final_object() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--jsonl", "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     let mut lines = it.lines();
@@ -319,7 +319,7 @@ fn jsonl_tells_every_event_in_order_and_then_the_final_object() {
 
 #[test]
 fn runs_are_listed_found_by_their_beginning_and_forgotten() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     assert_eq!(desk.ibid(&["ls"]).code, 0);
     assert_eq!(desk.ibid(&["show", "last"]).code, 1);
@@ -369,7 +369,7 @@ fn runs_are_listed_found_by_their_beginning_and_forgotten() {
 
 #[test]
 fn what_no_source_answers_ends_with_3_and_no_report() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let asked = "Who won the chess championship of Ruritania?";
     let it = desk.ibid(&[asked, "--folder", &desk.docs()]);
     assert_eq!(it.code, 3, "{}", it.err);
@@ -389,7 +389,7 @@ fn what_no_source_answers_ends_with_3_and_no_report() {
 
 #[test]
 fn strict_fails_where_the_gate_does() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let strict = |least: &str| {
         desk.command(&[ASKED, "--folder", &docs, "--strict", "-q"])
@@ -407,7 +407,7 @@ fn strict_fails_where_the_gate_does() {
 
 #[test]
 fn an_answer_is_one_line_of_at_most_140_characters() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["answer", ASKED, "--folder", &desk.docs(), "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     assert_eq!(it.out.lines().count(), 1);
@@ -417,7 +417,7 @@ fn an_answer_is_one_line_of_at_most_140_characters() {
 
 #[test]
 fn a_plan_is_shown_and_nothing_is_kept() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["plan", ASKED, "--folder", &desk.docs()]);
     assert_eq!(it.code, 0, "{}", it.err);
     assert!(it.out.contains("Q1") && it.out.contains("search:"), "{}", it.out);
@@ -429,7 +429,7 @@ fn a_plan_is_shown_and_nothing_is_kept() {
 
 #[test]
 fn documents_that_could_not_be_indexed_are_in_the_report_with_their_reasons() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     for nth in 1..=12 {
         desk.write(&format!("docs/broken{nth:02}.pdf"), "%PDF-1.7\nnot really\n");
@@ -453,7 +453,7 @@ fn documents_that_could_not_be_indexed_are_in_the_report_with_their_reasons() {
 
 #[test]
 fn an_engine_that_cannot_be_reached_is_told_once() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let refused = "http://127.0.0.1:1";
     let asked = |more: &[&str]| {
         let args = [&["How high may a wall be?", "--engine", "searxng", "--model", "none"], more];

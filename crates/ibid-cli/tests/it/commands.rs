@@ -6,7 +6,7 @@ use super::cli::*;
 
 #[test]
 fn documents_are_read_to_clean_text() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let cost = format!("{docs}/cost.html");
     let it = desk.ibid(&["read", &cost]);
@@ -38,7 +38,7 @@ fn documents_are_read_to_clean_text() {
 
 #[test]
 fn folders_are_searched_one_query_or_many() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let one = desk.ibid(&["search", "storm", "--folder", &docs, "--json"]).json();
     assert_eq!(one["results"][0]["id"], "a-1");
@@ -66,7 +66,7 @@ fn folders_are_searched_one_query_or_many() {
 
 #[test]
 fn claims_are_judged_row_by_row() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let rows = "{\"id\": 1, \"claim\": \"The roof weighs 120 kg.\", \"source\": \"The roof weighs 120 kg when wet.\"}\n{\"id\": 2, \"claim\": \"Bees can count.\", \"source\": [\"Rain fell.\", \"It was cold.\"]}\n";
     let file = desk.write("claims.jsonl", rows);
     let found = desk.ibid(&["check", "--claims", &file, "--json"]).lines();
@@ -83,7 +83,7 @@ fn claims_are_judged_row_by_row() {
 
 #[test]
 fn an_index_is_made_listed_and_forgotten() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let it = desk.ibid(&["index", "add", &docs]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -98,7 +98,7 @@ fn an_index_is_made_listed_and_forgotten() {
 
 #[test]
 fn settings_are_shown_set_and_explained() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     assert_eq!(desk.ibid(&["config", "get", "breadth"]).out, "4\n");
     let it = desk.ibid(&["config", "set", "breadth", "6"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -118,7 +118,7 @@ fn settings_are_shown_set_and_explained() {
 
 #[test]
 fn doctor_finds_what_is_wrong_and_says_the_fix() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     // Nobody outside is asked.
     desk.write(".env", "IBID_ENGINES=none\n");
     let it = desk.ibid(&["doctor"]);
@@ -143,7 +143,7 @@ fn doctor_finds_what_is_wrong_and_says_the_fix() {
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut child = desk
         .command(&["config", "get"])
         .stdout(Stdio::piped())
@@ -157,7 +157,7 @@ fn a_closed_pipe_is_no_failure() {
 
 #[test]
 fn completions_and_manual_pages_are_made() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let it = desk.ibid(&["completions", shell]);
         assert_eq!(it.code, 0);
@@ -170,7 +170,7 @@ fn completions_and_manual_pages_are_made() {
 
 #[test]
 fn a_plan_is_told_in_words_and_broken_down_with_its_queries() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let asked = "What is a green roof?";
     let it = desk.ibid(&["plan", asked, "--json"]).json();
     let prose = it["prose"].as_str().unwrap();
@@ -211,7 +211,7 @@ fn a_plan_is_told_in_words_and_broken_down_with_its_queries() {
 
 #[test]
 fn evidence_takes_three_rounds_unless_somebody_says_otherwise() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     for (more, rounds) in [
         (&[][..], 3),
@@ -237,7 +237,7 @@ fn evidence_takes_three_rounds_unless_somebody_says_otherwise() {
 
 #[test]
 fn progress_is_told_to_a_program_as_json() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let it = desk.ibid(&["What is a green roof?", "--folder", &docs, "--progress-json"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -255,7 +255,7 @@ fn progress_is_told_to_a_program_as_json() {
 
 #[test]
 fn init_asks_what_is_missing_and_keeps_what_is_said() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     // A model's key and whose it is, no key of an engine, a folder, an address.
     let said = format!("sk-ant-123\n\n\n{docs}\nme@example.org\n");

@@ -5,7 +5,7 @@ use ibid::config::value::{SettingKind as Takes, SettingValue};
 use ibid::config::{
     Flag, LoadedConfig, ProcessEnv, SETTINGS, SettingOrigin, effort, file, layers, table,
 };
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 
 struct Place(tempfile::TempDir);
 
@@ -107,7 +107,7 @@ fn a_value_out_of_bounds_names_its_place_and_what_is_allowed() {
     let place = Place::new();
     let told = |env: &[(&str, &str)], flags: &[Flag]| {
         let fault = place.load(env, flags).unwrap_err();
-        assert_eq!(fault.kind(), Kind::Usage);
+        assert_eq!(fault.kind(), ErrorKind::Usage);
         fault.chain()
     };
     assert_eq!(
@@ -164,7 +164,7 @@ fn the_env_file_that_a_variable_names_is_read_instead() {
         assert_eq!(loaded.settings.method.depth, 4, "{name}");
     }
     let fault = place.load(&[("IBID_ENV_FILE", "/nowhere/.env")], &[]).unwrap_err();
-    assert_eq!(fault.kind(), Kind::Setup);
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("IBID_ENV_FILE"));
 }
 
@@ -229,16 +229,16 @@ fn every_setting_reaches_the_program() {
     let before = load(&[]);
     for row in SETTINGS {
         let other = match row.kind {
-            Takes::Whole(min, max) | Takes::MaybeWhole(min, max) => {
+            Takes::Int(min, max) | Takes::OptionalInt(min, max) => {
                 let min = min.to_string();
                 if row.default == min { max.to_string() } else { min }
             }
-            Takes::Real(..) | Takes::MaybeReal(..) => "0.25".to_owned(),
+            Takes::Float(..) | Takes::OptionalFloat(..) => "0.25".to_owned(),
             Takes::Bool => (row.default != "true").to_string(),
             // None of the words is a default, but `auto` is one of a strategy.
             Takes::OneOf(words) => words.last().unwrap().0.to_owned(),
             Takes::Path | Takes::Paths => "/somewhere/else".to_owned(),
-            Takes::Words | Takes::Secret | Takes::Text => "one,two".to_owned(),
+            Takes::List | Takes::Secret | Takes::Text => "one,two".to_owned(),
         };
         let env = row.env();
         let after = load(&[(env.as_str(), other.as_str())]);
@@ -266,7 +266,7 @@ fn setting_a_value_keeps_comments_and_order() {
         "# why so many\nbreadth = 6 # asked for\nglobs = [\"drafts/\", \"*.bak\"]\n\n[budget]\n# ten minutes\nseconds = 600\nusd = 2.5\n"
     );
     let fault = file::write(&path, "breadth", "1").unwrap_err();
-    assert_eq!(fault.kind(), Kind::Usage);
+    assert_eq!(fault.kind(), ErrorKind::Usage);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
@@ -393,11 +393,14 @@ fn one_key_is_all_the_set_up_there_is() {
 
 #[test]
 fn a_model_chosen_by_its_key_can_be_asked_within_a_bound_of_money() {
-    use ibid_llm::ModelTarget;
     use ibid_llm::stack::ModelSpec;
+    use ibid_llm::{ModelTable, ModelTarget};
     for (variable, spec) in ibid::config::default_model::rows() {
         let only = |name: &str| (name == *variable).then(|| "k".to_owned());
-        let chosen = ModelSpec::at_list_price(ModelTarget::resolve(spec, &only).unwrap());
+        let chosen = ModelSpec::from_table(
+            ModelTarget::resolve(spec, &only).unwrap(),
+            ModelTable::embedded(),
+        );
         assert!(chosen.price.is_some(), "{spec} has no price");
     }
 }

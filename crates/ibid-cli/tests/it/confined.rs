@@ -10,7 +10,7 @@ use ibid_core::ReadFailure;
 use ibid_core::domain::PageDraft;
 use ibid_extract::{DocumentFailure, ExtractLimits, Parser, ReadItem, read_file};
 
-use super::cli::Desk;
+use super::cli::TestHome;
 use crate::memory::zipped;
 
 /// How long the caps may take to bite: the child is a debug build here.
@@ -231,7 +231,7 @@ fn poppler_reads_columns_one_after_the_other() {
 
 #[test]
 fn doctor_says_which_reader_reads_pdfs_now() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let told = |path: &str| {
         let it = desk
             .command(&["doctor", "--json"])

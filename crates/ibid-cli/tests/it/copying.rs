@@ -3,19 +3,19 @@ use std::sync::Arc;
 
 use ibid::app::store_copy::{StoreLocation, copy};
 use ibid::config::SecretString;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::Owner;
 use ibid_core::ports::{RunCommand, User};
 use serde_json::json;
 
-use crate::stand_in::{Shelf, app, app_on, question};
+use crate::stand_in::{FakePages, app, app_on, question};
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL"]
 async fn all_that_a_store_keeps_is_copied_to_a_server_and_back() {
     let url = crate::postgres::database().await;
     let (dir, back) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     let before = app(dir.path(), &shelf);
     let ann = User {
         id: "ann".to_owned(),
@@ -83,7 +83,7 @@ async fn a_store_is_not_copied_onto_itself_nor_out_of_nowhere() {
     let here = StoreLocation::Dir(dir.path().to_owned());
     let other = StoreLocation::Dir(dir.path().join("other"));
     let quiet = |_: &ibid_core::domain::RunId, _, _| {};
-    assert_eq!(copy(&here, &here, &quiet).await.unwrap_err().kind(), Kind::Usage);
-    assert_eq!(copy(&here, &other, &quiet).await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(copy(&here, &here, &quiet).await.unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(copy(&here, &other, &quiet).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert!(!dir.path().join("other").exists());
 }

@@ -10,7 +10,7 @@ use ibid_core::domain::RunId;
 use ibid_core::ports::{CRASH_POINTS, JournalCallState, Store};
 use ibid_store::store::SqliteStore;
 
-use crate::stand_in::{QUERIES, Shelf, WAVES, app, question};
+use crate::stand_in::{FakePages, QUERIES, WAVES, app, question};
 
 /// Where the killed process works, which run it resumes (none: it starts one), how slow its shelf is.
 const DIR: &str = "IBID_TEST_DIR";
@@ -21,10 +21,10 @@ const LATENCY: &str = "IBID_TEST_LATENCY_MS";
 #[ignore = "the process that the other tests of this module start and kill"]
 async fn the_process_that_is_killed() {
     let dir = PathBuf::from(std::env::var(DIR).unwrap());
-    let shelf = Arc::new(Shelf {
+    let shelf = Arc::new(FakePages {
         bill: Some(dir.join("bill")),
         latency: Duration::from_millis(std::env::var(LATENCY).unwrap().parse().unwrap()),
-        ..Shelf::default()
+        ..FakePages::default()
     });
     let app = app(&dir.join("data"), &shelf);
     let running = match std::env::var(RUN) {
@@ -78,7 +78,7 @@ async fn left(dir: &Path) -> Option<(RunId, BTreeSet<String>)> {
         return None;
     }
     let store = SqliteStore::open(&dir.join("data")).await.unwrap();
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
     let run = store.runs().await.unwrap().pop()?.run_id;
     let mut answered = BTreeSet::new();
     for step in store.steps(&run).await.unwrap() {

@@ -11,7 +11,7 @@ use ibid_core::record::Event;
 use ibid_report::changes as shown;
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::events::samples::story;
 use crate::memory::page;
 
@@ -135,7 +135,7 @@ fn a_report_against_itself_has_not_changed() {
 
 #[test]
 fn a_question_asked_again_tells_what_changed_since() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let first = desk.ibid(&["run", ASKED, "--folder", &docs, "--json"]).json();
     let first = first["run_id"].as_str().unwrap();
@@ -161,7 +161,7 @@ fn a_question_asked_again_tells_what_changed_since() {
 
 #[test]
 fn since_last_looks_only_for_what_was_published_since() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let first = desk.ibid(&["run", ASKED, "--folder", &docs, "--json"]).json();
     let first = first["run_id"].as_str().unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sqlx::Connection as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 use crate::fetch::{Site, page};
 
 const QUESTION: &str = "How often is a cork oak harvested?";
@@ -136,7 +136,7 @@ fn masked(port: u16, path: &str) -> Vec<u8> {
     }
 }
 
-fn asked(desk: &Desk, site: &Site, args: &[&str]) -> Outcome {
+fn asked(desk: &TestHome, site: &Site, args: &[&str]) -> Outcome {
     let mut command = desk.command(args);
     command
         .env("SEARXNG_URL", site.url("/searxng"))
@@ -165,7 +165,7 @@ fn strings<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a str>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_of_one_host_are_one_voice_whoever_they_say_they_are() {
-    let (desk, site) = (Desk::new(), Site::open_with(masked).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(masked).await);
     let said = asked(&desk, &site, &["run", QUESTION, "--engine", "searxng", "--json"]);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     let report = said.json();
@@ -215,7 +215,7 @@ async fn pages_of_one_host_are_one_voice_whoever_they_say_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_is_read_by_itself_has_the_address_that_answered() {
-    let (desk, site) = (Desk::new(), Site::open_with(masked).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(masked).await);
     for path in DISGUISES {
         let url = site.url(&format!("/{path}"));
         let row = asked(&desk, &site, &["read", &url, "--json"]).json();
@@ -236,7 +236,7 @@ async fn a_page_that_is_read_by_itself_has_the_address_that_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_server_reads_counts_as_of_the_address_that_was_asked_for() {
     for reader in ["crawl4ai", "firecrawl", "steel"] {
-        let (desk, site) = (Desk::new(), Site::open_with(masked).await);
+        let (desk, site) = (TestHome::new(), Site::open_with(masked).await);
         let mut command = desk.command(&["run", QUESTION, "--engine", "searxng", "--json"]);
         command
             .env("SEARXNG_URL", site.url("/searxng"))
@@ -264,7 +264,7 @@ async fn what_a_server_reads_counts_as_of_the_address_that_was_asked_for() {
 
 #[test]
 fn files_that_name_authorities_gain_nothing_by_it() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let texts = [
         (
             "https://www.nature.com/cork",
@@ -329,7 +329,7 @@ fn files_that_name_authorities_gain_nothing_by_it() {
 
 #[tokio::test]
 async fn a_page_that_an_earlier_version_stored_speaks_for_nobody() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     assert_eq!(desk.ibid(&[crate::cli::ASKED, "--folder", &docs, "-q"]).code, 0);
     let path = ibid_store::store::database(&desk.path("home/.local/share/ibid"));

@@ -6,8 +6,8 @@ use comrak::{Arena, Options, parse_document};
 use ibid_core::domain::{
     Answer, Block, BlockKind, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Conflict,
     ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
-    GateVerdict, ItemId, MethodNote, Mode, OpenItem, Page, PageDraft, Ratio, Report, ReportChecks,
-    Section, Source, SourceId, SourceKind, StopReason, Usage,
+    GateVerdict, ItemId, MethodNote, OpenItem, OutputMode, Page, PageDraft, Ratio, Report,
+    ReportChecks, Section, Source, SourceId, SourceKind, StopReason, Usage,
 };
 use ibid_core::record::{Run, RunStatus};
 use ibid_report::json::ResultSubtype;
@@ -60,7 +60,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
     let report = Report {
         run: run_id(),
         question: words.to_owned(),
-        mode: Mode::Report,
+        mode: OutputMode::Report,
         date: "2026-11-21".to_owned(),
         depth: "standard".to_owned(),
         title: words.to_owned(),
@@ -131,9 +131,9 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             row(3, "When?", Coverage::Open),
         ],
         checks: ReportChecks {
-            quotes: Ratio { held: 4, total: 4 },
-            claims: Ratio { held: 6, total: 7 },
-            numbers: Ratio { held: 2, total: 2 },
+            quotes: Ratio { passed: 4, total: 4 },
+            claims: Ratio { passed: 6, total: 7 },
+            numbers: Ratio { passed: 2, total: 2 },
             removed: 1,
             contradictions: 0,
         },
@@ -468,6 +468,6 @@ fn without_quotes_there_are_no_footnotes() {
 #[test]
 fn an_answer_is_one_line() {
     let (mut report, _) = report_of(PLAIN);
-    report.mode = Mode::Answer;
+    report.mode = OutputMode::Answer;
     assert_eq!(markdown::report(&report, true), "Ten of 12.\n");
 }

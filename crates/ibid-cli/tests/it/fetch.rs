@@ -12,7 +12,7 @@ use ibid_net::web::guard::SsrfGuard;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 
 /// A server that answers every request by its path, and counts them.
 pub(crate) struct Site {
@@ -116,10 +116,10 @@ const PAGE: &str = "<html><head><title>Cork</title></head><body><main><h1>Cork</
     and filled with air, and it has floated on fishing nets since antiquity.</p></main></body></html>";
 
 /// A name service that gives one answer after the other, and the last again and again.
-struct Told(Vec<IpAddr>, AtomicUsize);
+struct SequenceResolver(Vec<IpAddr>, AtomicUsize);
 
 #[async_trait]
-impl NameResolver for Told {
+impl NameResolver for SequenceResolver {
     async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
         let nth = self.1.fetch_add(1, Ordering::Relaxed);
         Ok(self.0.get(nth).or(self.0.last()).copied().into_iter().collect())
@@ -130,7 +130,7 @@ fn fetcher(blocks: &[&str], names: &[&str]) -> Fetcher {
     let guard = SsrfGuard::with_allowed(blocks.iter().map(|it| it.parse().unwrap()).collect());
     let names = names.iter().map(|it| it.parse().unwrap()).collect();
     let bounds = FetchLimits { silence: Duration::from_millis(500), ..FetchLimits::default() };
-    Fetcher::new(guard, Arc::new(Told(names, AtomicUsize::new(0))), bounds, "ibid-test")
+    Fetcher::new(guard, Arc::new(SequenceResolver(names, AtomicUsize::new(0))), bounds, "ibid-test")
 }
 
 fn reason<T: std::fmt::Debug>(it: Result<T, FetchError>) -> ReadFailure {
@@ -197,7 +197,7 @@ async fn a_name_that_turns_is_asked_where_it_was_checked_or_not_at_all() {
 fn a_page_of_the_web_is_read_like_a_file() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let site = runtime.block_on(Site::open(answer));
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let url = site.url("/moved");
     let mut command = desk.command(&["read", &url, "--json"]);
     let it = Outcome::from(command.env("IBID_ALLOW_NET", "127.0.0.0/8").output().unwrap());
@@ -214,7 +214,7 @@ fn a_page_of_the_web_is_read_like_a_file() {
 fn what_a_text_cites_by_address_is_fetched_when_that_is_wanted() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let site = runtime.block_on(Site::open(answer));
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let text = format!(
         "Cork floats because its cells are closed and filled with air [1]. Cork sinks like lead [2].\n\n\
          ## Sources\n\n[1] Cork, {}\n[2] Nothing, {}\n",

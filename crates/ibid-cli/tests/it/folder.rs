@@ -493,7 +493,7 @@ async fn a_page_is_read_as_it_was_indexed_even_when_its_file_is_gone() {
     let stranger =
         Hit { url: "file:///nowhere".to_owned(), snippet: Untrusted::new(""), ..hits[0].clone() };
     assert!(!folder.can_read(&stranger));
-    assert_eq!(folder.read(&stranger).await.unwrap_err().kind(), ibid_core::Kind::NotFound);
+    assert_eq!(folder.read(&stranger).await.unwrap_err().kind(), ibid_core::ErrorKind::NotFound);
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn a_missing_folder_is_named() {
     let options = FolderOptions { globs: Vec::new(), read: Arc::new(read), salt: String::new() };
     let missing = place.docs().join("nowhere");
     let why = Folder::open(&missing, &place.cache(), &options).err().unwrap();
-    assert_eq!(why.kind(), ibid_core::Kind::NotFound);
+    assert_eq!(why.kind(), ibid_core::ErrorKind::NotFound);
     assert!(why.to_string().contains("nowhere"));
 }
 

@@ -3,9 +3,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 
-fn verdicts(desk: &Desk, rows: &str) -> Vec<Value> {
+fn verdicts(desk: &TestHome, rows: &str) -> Vec<Value> {
     std::fs::write(desk.path("rows.jsonl"), rows).unwrap();
     let it = desk.ibid(&["doctor", "--guard-file", "rows.jsonl"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -14,7 +14,7 @@ fn verdicts(desk: &Desk, rows: &str) -> Vec<Value> {
 
 #[test]
 fn a_verdict_is_explained_for_one_address() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["doctor", "--guard", "http://169.254.169.254/latest"]).json();
     assert_eq!(it["verdict"], "block");
     assert!(it["reason"].as_str().unwrap().starts_with("address: 169.254.169.254"));
@@ -26,7 +26,7 @@ fn a_verdict_is_explained_for_one_address() {
 
 #[test]
 fn names_and_redirects_are_judged_by_what_is_known_of_them() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let rows = r#"
 {"id":1,"url":"http://a.example.com/","dns":{"A.example.com.":[["93.184.215.14"]]},"more":true}
 {"id":2,"url":"http://a.example.com/","dns":{"a.example.com":[["93.184.215.14"],["127.0.0.1"]]}}
@@ -49,7 +49,7 @@ fn names_and_redirects_are_judged_by_what_is_known_of_them() {
 
 #[test]
 fn the_operator_opens_a_block_and_a_wrong_one_is_named() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let asked = &["doctor", "--guard", "http://127.0.0.1:8888/"][..];
     let with = |value: &str| {
         Outcome::from(desk.command(asked).env("IBID_ALLOW_NET", value).output().unwrap())
@@ -68,7 +68,7 @@ fn every_known_vector_is_refused_and_every_look_alike_goes_through() {
         .join("../shared/data/ssrf/dev/vectors.jsonl");
     let text =
         std::fs::read_to_string(&file).unwrap_or_else(|it| panic!("{}: {it}", file.display()));
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let told = verdicts(&desk, &text);
     let rows: Vec<Value> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     assert_eq!(told.len(), rows.len());

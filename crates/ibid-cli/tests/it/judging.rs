@@ -6,15 +6,15 @@ use ibid::app::{App, AppComponents, Recording};
 use ibid_core::domain::{Budget, Judgement, ModelRole, Rating, RunId, Vote};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::{Event, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::memory::question;
 use crate::stand_in::settings;
 use crate::thought::{Scripted, Silent, doors};
 
-fn asked(desk: &Desk) -> String {
+fn asked(desk: &TestHome) -> String {
     let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--json"]);
     assert_eq!(it.code, 0, "{}", it.err);
     it.json()["run_id"].as_str().unwrap().to_owned()
@@ -34,7 +34,7 @@ fn sums(quality: &Value) -> (f64, f64) {
 
 #[test]
 fn a_run_is_judged_by_what_its_record_says_and_stays_what_it_was() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let run = asked(&desk);
     let before = desk.ibid(&["show", &run, "--json"]).json();
     assert_eq!(before["judgement"], Value::Null, "nobody asked for one");
@@ -65,7 +65,7 @@ fn a_run_is_judged_by_what_its_record_says_and_stays_what_it_was() {
 
 #[tokio::test]
 async fn what_is_kept_of_ended_runs_says_what_their_events_say() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let first: RunId = asked(&desk).parse().unwrap();
     let second: RunId = asked(&desk).parse().unwrap();
     let place = desk.path("home/.local/share/ibid");
@@ -81,7 +81,7 @@ async fn what_is_kept_of_ended_runs_says_what_their_events_say() {
     other.rate(&first, rating).await.unwrap();
     other.judge(&second, &Budget::default()).await.unwrap();
     let rated = app.tally().await.unwrap();
-    assert_eq!((rated.rated_up.held, rated.judged), (1, 1));
+    assert_eq!((rated.rated_up.passed, rated.judged), (1, 1));
     assert_eq!(rated, fresh().await);
     other.remove(&first).await.unwrap();
     let left = app.tally().await.unwrap();
@@ -91,7 +91,7 @@ async fn what_is_kept_of_ended_runs_says_what_their_events_say() {
 
 #[test]
 fn a_judged_and_rated_run_still_resumes_replays_and_goes() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let run = asked(&desk);
     desk.ibid(&["judge", &run]);
     assert_eq!(desk.ibid(&["rate", &run, "up"]).code, 0);
@@ -107,7 +107,7 @@ fn a_judged_and_rated_run_still_resumes_replays_and_goes() {
 
 #[test]
 fn the_last_rating_counts_whatever_was_said_before() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let run = asked(&desk);
     // Up, down and up again: the third is told though it is as the first was.
     for (thumb, note) in [("up", ""), ("down", "the second source is old"), ("up", "")] {
@@ -130,7 +130,7 @@ fn the_last_rating_counts_whatever_was_said_before() {
 
 #[test]
 fn the_sums_over_all_runs_have_their_denominators() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let empty = desk.ibid(&["stats", "--json"]);
     assert_eq!((empty.code, &empty.json()["runs"]), (0, &json!(0)));
     assert!(!desk.path("home/.local").exists(), "looking makes no store");
@@ -170,7 +170,7 @@ fn the_sums_over_all_runs_have_their_denominators() {
 
 #[test]
 fn judging_beside_a_run_is_off_unless_asked_for_and_never_in_its_way() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let args = ["run", ASKED, "--folder", &docs];
     let plain = desk.ibid(&args);
@@ -198,7 +198,7 @@ fn judging_beside_a_run_is_off_unless_asked_for_and_never_in_its_way() {
 
 #[test]
 fn a_judge_may_spend_no_more_than_the_budget_says() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let run = asked(&desk);
     for budget in ["1tokens", "$0.000001"] {
         // Nobody listens at this address: whoever were asked would say so.
@@ -321,7 +321,7 @@ async fn what_a_judge_costs_is_counted_and_what_it_said_is_not_paid_for_twice() 
 #[tokio::test]
 async fn a_judge_that_fails_is_told_and_what_was_counted_stands() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::new(|_, _| Err(Error::new(Kind::Exhausted, "the budget is spent")));
+    let model = Scripted::new(|_, _| Err(Error::new(ErrorKind::Exhausted, "the budget is spent")));
     let (app, run) = ended(dir.path(), &model).await;
     let judged = app.judge(&run, &Budget::default()).await.unwrap();
     assert_eq!(judged.by, None);

@@ -13,7 +13,7 @@ mod families;
 #[path = "../../../../evals/src/linear/reading.rs"]
 mod reading;
 
-use families::{Family, Form, all};
+use families::{Family, FamilyForm, all};
 use reading::read;
 
 const SMALL: usize = 8 << 10;
@@ -37,7 +37,7 @@ fn seconds(family: Family, size: usize) -> f64 {
 }
 
 /// Reads the families of one form, and names those that take too long.
-fn hold(form: Form) {
+fn hold(form: FamilyForm) {
     let families: Vec<Family> = all().into_iter().filter(|it| it.form == form).collect();
     assert!(!families.is_empty());
     let mut faults = Vec::new();
@@ -57,24 +57,24 @@ fn hold(form: Form) {
 
 #[test]
 fn web_pages_written_to_be_slow_take_no_longer_than_their_size_says() {
-    hold(Form::Html);
+    hold(FamilyForm::Html);
 }
 
 #[test]
 fn markdown_written_to_be_slow_takes_no_longer_than_its_size_says() {
-    hold(Form::Markdown);
+    hold(FamilyForm::Markdown);
 }
 
 #[test]
 fn texts_papers_and_rows_written_to_be_slow_take_no_longer_than_their_size_says() {
-    for form in [Form::Text, Form::Jats, Form::Json, Form::Lines] {
+    for form in [FamilyForm::Text, FamilyForm::Jats, FamilyForm::Json, FamilyForm::Lines] {
         hold(form);
     }
 }
 
 #[test]
 fn cited_texts_written_to_be_slow_take_no_longer_than_their_size_says() {
-    hold(Form::Check);
+    hold(FamilyForm::Check);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn word_documents_and_books_written_to_be_slow_are_read_within_the_limits_of_the
         ..ExtractLimits::default()
     };
     for family in all() {
-        if !matches!(family.form, Form::Docx | Form::Epub) {
+        if !matches!(family.form, FamilyForm::Docx | FamilyForm::Epub) {
             continue;
         }
         let told = read(family.form, &(family.make)(4 * LARGE), &limits);
@@ -116,7 +116,8 @@ fn elements_named_like_raw_text_do_not_nest_without_end_in_a_formula() {
     let deep = "<style>".repeat(200_000);
     let page = format!("<p>The river rose by two inches.</p><math>{deep}x</math>");
     let reading = std::thread::Builder::new().stack_size(2 << 20);
-    let told = reading.spawn(move || read(Form::Html, page.as_bytes(), &ExtractLimits::default()));
+    let told =
+        reading.spawn(move || read(FamilyForm::Html, page.as_bytes(), &ExtractLimits::default()));
     let told = told.unwrap().join().unwrap();
     assert!(told.contains("sentences"), "{told}");
 }

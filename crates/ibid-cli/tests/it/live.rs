@@ -3,24 +3,24 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ibid_cli::console::Paint;
-use ibid_cli::live::{KeyPress, LiveBoard, LiveCommand};
+use ibid_cli::console::Palette;
+use ibid_cli::live::{KeyPress, LiveCommand, LiveView};
 use ibid_core::record::{Envelope, Event, Phase};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::events::samples::{enveloped, run_id};
 use crate::progress::{same_as_file, underway};
 
 const LEAVING: &str = "the run stops here and is kept";
 
-fn board(events: &[Envelope]) -> LiveBoard {
-    let mut board = LiveBoard::new(run_id(), Paint(false), LEAVING);
+fn board(events: &[Envelope]) -> LiveView {
+    let mut board = LiveView::new(run_id(), Palette(false), LEAVING);
     events.iter().for_each(|it| board.apply(it));
     board
 }
 
-fn drawn(board: &mut LiveBoard, wide: usize, high: usize) -> Vec<String> {
+fn drawn(board: &mut LiveView, wide: usize, high: usize) -> Vec<String> {
     let now = "2026-11-21T20:20:25Z".parse().unwrap();
     let lines = board.lines(wide, high, now);
     assert_eq!(lines.len(), high);
@@ -30,7 +30,7 @@ fn drawn(board: &mut LiveBoard, wide: usize, high: usize) -> Vec<String> {
     lines.iter().map(|it| it.trim_end().to_owned()).collect()
 }
 
-fn typed(board: &mut LiveBoard, text: &str) -> Option<LiveCommand> {
+fn typed(board: &mut LiveView, text: &str) -> Option<LiveCommand> {
     text.chars().filter_map(|it| board.handle_key(KeyPress::Char(it))).last()
 }
 
@@ -58,7 +58,7 @@ fn no_size_of_the_screen_is_too_small_and_no_word_too_long() {
         typed(&mut board, &"長".repeat(300));
         drawn(&mut board, 20, 5);
     }
-    drawn(&mut LiveBoard::new(run_id(), Paint(false), LEAVING), 80, 24);
+    drawn(&mut LiveView::new(run_id(), Palette(false), LEAVING), 80, 24);
 }
 
 #[test]
@@ -141,12 +141,12 @@ struct Pty {
 }
 
 impl Pty {
-    fn start(desk: &Desk, rows: u16, columns: u16, args: &str, more: &[(&str, &str)]) -> Pty {
+    fn start(desk: &TestHome, rows: u16, columns: u16, args: &str, more: &[(&str, &str)]) -> Pty {
         let line = format!("exec '{}' {args}", env!("CARGO_BIN_EXE_ibid"));
         Pty::shell(desk, rows, columns, &line, more)
     }
 
-    fn shell(desk: &Desk, rows: u16, columns: u16, line: &str, more: &[(&str, &str)]) -> Pty {
+    fn shell(desk: &TestHome, rows: u16, columns: u16, line: &str, more: &[(&str, &str)]) -> Pty {
         let line = format!("stty rows {rows} cols {columns}; {line}");
         let mut command = Command::new("script");
         let mut child = command
@@ -243,14 +243,14 @@ impl Pty {
     }
 }
 
-fn waiting(desk: &Desk) -> String {
+fn waiting(desk: &TestHome) -> String {
     format!("run '{ASKED}' --folder '{}' --live", desk.docs())
 }
 
 #[test]
 fn a_run_fills_the_screen_and_leaves_its_report_below() {
     for (rows, columns) in [(24, 80), (40, 120)] {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let mut it = Pty::start(&desk, rows, columns, &waiting(&desk), &[]);
         it.until("the screen is taken", vt100::Screen::alternate_screen);
         let (code, after) = it.end();
@@ -261,7 +261,7 @@ fn a_run_fills_the_screen_and_leaves_its_report_below() {
 
 #[test]
 fn without_a_terminal_live_is_plain_lines() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--live"]);
     assert_eq!(it.code, 0, "{}", it.err);
     assert!(it.err.contains("] plan: "), "{}", it.err);
@@ -269,11 +269,11 @@ fn without_a_terminal_live_is_plain_lines() {
 }
 
 /// The program, held at a named point until the pipe that is given is closed.
-fn held(desk: &Desk, point: &str) -> (Pty, std::fs::File) {
+fn held(desk: &TestHome, point: &str) -> (Pty, std::fs::File) {
     held_with(desk, point, &[])
 }
 
-fn held_with(desk: &Desk, point: &str, with: &[(&str, &str)]) -> (Pty, std::fs::File) {
+fn held_with(desk: &TestHome, point: &str, with: &[(&str, &str)]) -> (Pty, std::fs::File) {
     let pipe = desk.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let named = pipe.to_string_lossy().into_owned();
@@ -294,7 +294,7 @@ fn shows(text: &'static str) -> impl Fn(&vt100::Screen) -> bool {
 
 #[test]
 fn keys_steer_ask_twice_and_leave_a_run_that_is_kept() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (mut it, gate) = held(&desk, "page.before_commit");
     it.until("the keys are told", shows("f finish"));
     it.type_in("s");
@@ -316,7 +316,7 @@ fn keys_steer_ask_twice_and_leave_a_run_that_is_kept() {
 
 #[test]
 fn a_panic_gives_the_screen_back_and_is_read_below() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let line = format!(
         "'{}' {}; code=$?; stty -a; exit $code",
         env!("CARGO_BIN_EXE_ibid"),
@@ -342,7 +342,7 @@ fn a_panic_gives_the_screen_back_and_is_read_below() {
 
 #[test]
 fn after_a_panic_that_the_run_outlives_the_screen_is_taken_again() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let panics = ("IBID_PANIC_AT", "call.before_intent");
     let (mut it, gate) = held_with(&desk, "completed.before_commit", &[panics]);
     it.until("it is drawn again", shows("research panicked"));
@@ -355,7 +355,7 @@ fn after_a_panic_that_the_run_outlives_the_screen_is_taken_again() {
 
 #[test]
 fn a_kill_gives_the_screen_back() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (mut it, gate) = held(&desk, "page.before_commit");
     it.until("it is drawn", shows("─ Events ─"));
     let children = format!("/proc/{0}/task/{0}/children", it.child.id());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid_core::ports::{Embedder, PassageVector, Ranker, VectorIndex};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ExtractLimits;
 use ibid_index::folder::{Filter, Folder, FolderOptions, SemanticIndex};
 use ibid_index::semantic::{
@@ -32,7 +32,7 @@ impl Embedder for ThreeMatters {
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         if self.broken {
-            return Err(Error::new(Kind::Transient, "embedding"));
+            return Err(Error::new(ErrorKind::Transient, "embedding"));
         }
         self.asked.fetch_add(texts.len(), Ordering::SeqCst);
         let matters = [["dog", "hound"], ["rain", "shower"], ["money", "coin"]];
@@ -321,7 +321,7 @@ async fn a_score_of_a_text_that_was_not_sent_is_no_answer() {
     let access = ServiceAccess::bearer(&server.url, None);
     let reranker = HttpReranker::open("it", RerankApi::Infinity, "m", access).unwrap();
     let error = reranker.rank("rain", &["a"]).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
 }
 
 fn target(url: &str) -> ModelTarget {
@@ -346,7 +346,7 @@ async fn embeddings_come_in_the_order_of_the_texts_and_of_length_one() {
     assert_eq!(body, json!({"model": "small", "input": ["a", "b"]}));
 
     let error = embedder.embed(&["a", "b", "c"]).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed, "two vectors for three texts");
+    assert_eq!(error.kind(), ErrorKind::Malformed, "two vectors for three texts");
 }
 
 #[tokio::test]
@@ -440,7 +440,7 @@ mod local {
     fn a_directory_without_a_model_says_what_is_missing() {
         let dir = tempfile::tempdir().unwrap();
         let error = Bert::open(dir.path()).err().unwrap();
-        assert_eq!(error.kind(), Kind::Setup);
+        assert_eq!(error.kind(), ErrorKind::Setup);
         assert!(error.chain().contains("config.json"), "{}", error.chain());
         tiny(dir.path());
         std::fs::write(dir.path().join("model.safetensors"), [0xff; 64]).unwrap();

@@ -15,7 +15,7 @@ use ibid_core::ports::{
     TraceFilter,
 };
 use ibid_core::record::{Envelope, Event, ToolTrace, TraceSummary};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Documents, searched by BM25 over stems.
 pub(crate) struct Pages {
@@ -109,7 +109,7 @@ impl PageReader for Pages {
             .iter()
             .find(|it| it.key() == hit.key())
             .cloned()
-            .ok_or_else(|| Error::new(Kind::NotFound, format!("reading {}", hit.url)))
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("reading {}", hit.url)))
     }
 }
 
@@ -157,7 +157,7 @@ impl Store for Events {
         Ok(self.0.lock().unwrap().iter().filter(|it| it.seq > after).cloned().collect())
     }
     async fn run_row(&self, run: &RunId) -> Result<RunRow> {
-        Err(Error::new(Kind::NotFound, format!("no run {run}")))
+        Err(Error::new(ErrorKind::NotFound, format!("no run {run}")))
     }
     async fn runs(&self) -> Result<Vec<RunRow>> {
         Ok(Vec::new())
@@ -234,7 +234,7 @@ impl ToolTraces for Events {
         Ok(())
     }
     async fn trace(&self, id: &str) -> Result<ToolTrace> {
-        Err(Error::new(Kind::NotFound, id))
+        Err(Error::new(ErrorKind::NotFound, id))
     }
     async fn traces(&self, _: &TraceFilter) -> Result<Vec<TraceSummary>> {
         Ok(Vec::new())

@@ -1,7 +1,7 @@
 //! The web and the scholarly record, through the program: engines and sites on loopback that the operator opened.
 use serde_json::{Value, json};
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 use crate::fetch::{Site, page};
 
 /// A web of four pages about cork, a search engine that finds them, and one that answers with a web page.
@@ -62,7 +62,7 @@ fn html(title: &str, text: &str) -> Vec<u8> {
 const QUESTION: &str = "How often is a cork oak harvested?";
 
 /// Asks with these engines set up; what the program said.
-fn asked(desk: &Desk, site: &Site, args: &[&str]) -> Outcome {
+fn asked(desk: &TestHome, site: &Site, args: &[&str]) -> Outcome {
     let mut command = desk.command(args);
     command
         .env("SEARXNG_URL", site.url("/searxng"))
@@ -78,7 +78,7 @@ fn asked(desk: &Desk, site: &Site, args: &[&str]) -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_web_is_searched_and_read_and_every_quote_is_of_a_page_that_was_fetched() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let said = asked(&desk, &site, &["run", QUESTION, "--engine", "searxng", "--json"]);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     let report = said.json();
@@ -100,7 +100,7 @@ async fn the_web_is_searched_and_read_and_every_quote_is_of_a_page_that_was_fetc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_answers_with_a_web_page_gives_way_to_the_next() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let said = asked(&desk, &site, &["run", QUESTION, "--engine", "tavily,searxng", "--jsonl"]);
     assert_eq!(said.code, 0, "{}", said.err);
     let searches: Vec<Value> =
@@ -114,7 +114,7 @@ async fn an_engine_that_answers_with_a_web_page_gives_way_to_the_next() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paper_is_cited_by_its_doi_from_its_abstract_and_a_retracted_one_is_left_out() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let said = asked(&desk, &site, &["run", QUESTION, "--engine", "openalex", "--jsonl"]);
     assert_eq!(said.code, 0, "{}", said.err);
     let report = said.json()["result"].to_string();
@@ -129,7 +129,7 @@ async fn a_paper_is_cited_by_its_doi_from_its_abstract_and_a_retracted_one_is_le
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_local_asks_nobody() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let docs = desk.docs();
     let said = asked(
         &desk,
@@ -146,7 +146,7 @@ async fn only_local_asks_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn engines_that_are_set_up_wrongly_are_told_with_the_fix() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let listed = asked(&desk, &site, &["engines", "--json"]);
     let of = |name: &str| listed.lines().into_iter().find(|it| it["name"] == name).unwrap();
     assert_eq!(of("searxng")["ready"], true);
@@ -169,7 +169,7 @@ async fn engines_that_are_set_up_wrongly_are_told_with_the_fix() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_read_for_a_like_question_is_known_and_nobody_is_asked_for_it_again() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let first = asked(&desk, &site, &["run", QUESTION, "--engine", "searxng", "--json"]);
     assert_eq!(first.code, 0, "{}", first.err);
     let events = |it: &Outcome| it.lines();

@@ -10,7 +10,7 @@ use ibid_llm::ModelTarget;
 use ibid_report::markdown;
 use serde_json::json;
 
-use crate::cli::Desk;
+use crate::cli::TestHome;
 use crate::memory::{page, question};
 use crate::thought::{Scripted, id_of, run, run_over, well, words_of};
 
@@ -53,7 +53,7 @@ fn fifty_wrong_quotes_are_all_caught() {
 
 #[test]
 fn a_claim_with_a_number_that_its_page_does_not_hold_is_flagged() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = desk.path("halls");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("halls.txt"), halls().join("\n\n")).unwrap();
@@ -82,7 +82,7 @@ fn a_claim_with_a_number_that_its_page_does_not_hold_is_flagged() {
 
 #[test]
 fn where_nothing_is_found_there_is_no_report_and_the_exit_code_says_so() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = desk.path("empty");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("ships.txt"), "The harbour closes at dusk.").unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{EventLog, FrozenClock, Rng as _, RunCommand, RunLocks, SeededRng, Store};
 use ibid_core::record::{Envelope, Event, Phase, RunStatus};
@@ -17,7 +17,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::stand_in::{Shelf, app_on, page, question};
+use crate::stand_in::{FakePages, app_on, page, question};
 use server::Server;
 
 /// A fresh database on the server that `IBID_TEST_POSTGRES` names. `cargo xtask test` starts one.
@@ -199,7 +199,7 @@ async fn a_server_that_is_restarted_again_and_again_loses_and_doubles_nothing() 
         .unwrap();
     let url = fresh(&server.url(), "restarted").await;
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf { latency: Duration::from_millis(150), ..Shelf::default() });
+    let shelf = Arc::new(FakePages { latency: Duration::from_millis(150), ..FakePages::default() });
     let app = app_on(dir.path(), &shelf, &url);
     let mut running = Vec::new();
     for n in 0..6 {
@@ -376,8 +376,8 @@ fn created(run: &RunId, owner: &Owner) -> Envelope {
 #[tokio::test]
 async fn an_address_that_cannot_be_used_is_told_without_its_password() {
     for (url, kind) in [
-        ("mysql://ann:sesame@127.0.0.1/x", Kind::Setup),
-        ("postgres://ann:sesame@127.0.0.1:1/x", Kind::Transient),
+        ("mysql://ann:sesame@127.0.0.1/x", ErrorKind::Setup),
+        ("postgres://ann:sesame@127.0.0.1:1/x", ErrorKind::Transient),
     ] {
         let fault = PostgresStore::open(url).await.err().unwrap();
         assert_eq!(fault.kind(), kind, "{fault:?}");

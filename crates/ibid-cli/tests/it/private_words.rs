@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Method, Uri};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::cli::{Desk, Outcome};
+use crate::cli::{Outcome, TestHome};
 use crate::served::Served;
 
 /// What stands in private documents alone: names, a number, a code, an address, a file name, a title, an id.
@@ -35,14 +35,14 @@ const STRATEGIES: [&str; 4] = ["checklist", "planned", "supervisor", "coverage"]
 const MODELS: [&str; 2] = ["none", "openai:small"];
 
 /// Everything that a server on loopback heard.
-type Heard = Arc<Mutex<Vec<String>>>;
+type ReceivedRequests = Arc<Mutex<Vec<String>>>;
 
 /// A server that answers by `answer`, as long as it is not held.
 async fn listening(
     answer: impl Fn(&str, &str, u16) -> String + Send + Sync + 'static,
     held: watch::Receiver<bool>,
-) -> (u16, Heard) {
-    let heard = Heard::default();
+) -> (u16, ReceivedRequests) {
+    let heard = ReceivedRequests::default();
     let kept = Arc::clone(&heard);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -163,7 +163,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// Private documents on the subject, a canary in every part of them.
-fn private(desk: &Desk) -> String {
+fn private(desk: &TestHome) -> String {
     let report = "# Green roof\n\nThe green roof of Project Vexlune retained 61 % of the rain, as measured by Zorvath Quillon. \
         Order 48213377 with the code KX-99QZ71 went to mira.tolvane@corvexis.example.\n";
     desk.write("private/Drennmoor-ledger.md", report);
@@ -215,7 +215,7 @@ fn pdf(title: &str, text: &str) -> Vec<u8> {
 }
 
 /// Fails where a canary stands in what the outside heard: plainly, in other case, turned round, or in base64.
-fn unheard(what: &str, heard: &Heard) {
+fn unheard(what: &str, heard: &ReceivedRequests) {
     let heard = heard.lock().unwrap();
     for said in heard.iter() {
         let plain = percent_encoding::percent_decode_str(&said.replace('+', " "))
@@ -236,24 +236,24 @@ fn unheard(what: &str, heard: &Heard) {
     }
 }
 
-fn searched(heard: &Heard) -> usize {
+fn searched(heard: &ReceivedRequests) -> usize {
     let heard = heard.lock().unwrap();
     heard.iter().filter(|it| it.contains("/searxng/search")).count()
 }
 
 struct Machine {
-    desk: Desk,
+    desk: TestHome,
     docs: String,
     env: Vec<(&'static str, String)>,
-    heard: Heard,
-    model: Heard,
+    heard: ReceivedRequests,
+    model: ReceivedRequests,
     /// While this is true, the outside answers nobody.
     held: watch::Sender<bool>,
 }
 
 impl Machine {
     async fn new() -> Machine {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let docs = private(&desk);
         let (held, is_held) = watch::channel(false);
         let (port, heard) = listening(outside, is_held).await;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ibid_cli::console::Paint;
+use ibid_cli::console::Palette;
 use ibid_cli::progress::{MAX_LINES, ProgressView, summary_line};
 use ibid_cli::progress_line::progress_line;
 use ibid_core::domain::{
-    Complexity, Coverage, CoverageRow, Hits, Item, ItemId, ModelRole, Plan, Query, StopReason,
-    Strategy, Usage, Variation, Vertical, WritingPlan,
+    ChecklistItem, Complexity, Coverage, CoverageRow, Hits, ItemId, ModelRole, Plan, Query,
+    StopReason, Strategy, Usage, Variation, Vertical, WritingPlan,
 };
 use ibid_core::ports::SearchProvider;
 use ibid_core::record::{
@@ -57,7 +57,7 @@ pub(crate) fn underway(words: &str) -> Vec<Envelope> {
     ];
     let items = rows
         .iter()
-        .map(|it| Item {
+        .map(|it| ChecklistItem {
             id: it.id,
             asks: it.text.clone(),
             heading: it.text.clone(),
@@ -98,7 +98,7 @@ pub(crate) fn underway(words: &str) -> Vec<Envelope> {
 fn block(events: &[Envelope], width: usize, paint: bool) -> Vec<String> {
     let mut view = ProgressView::new(run_id());
     events.iter().for_each(|it| view.apply(it));
-    view.lines(Paint(paint), width, 3, 161)
+    view.lines(Palette(paint), width, 3, 161)
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_plain_lines_are_as_recorded() {
 fn the_last_line_counts_and_never_gives_a_percentage() {
     let mut view = ProgressView::new(run_id());
     story().iter().for_each(|it| view.apply(it));
-    let line = summary_line(view.run(), 372, Some("report.md"), Paint(false));
+    let line = summary_line(view.run(), 372, Some("report.md"), Palette(false));
     assert_eq!(
         line,
         "✓ 40 words · 1 source · 5/5 quotes verified · 5/5 claims cited · 06:12 → report.md"

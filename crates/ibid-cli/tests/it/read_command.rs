@@ -3,7 +3,7 @@ use super::cli::*;
 
 #[test]
 fn of_several_files_a_broken_one_is_a_row_and_no_failure() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let a = desk.write("a.html", "<p>Words about the roof of the library.</p>");
     let broken = desk.write("broken.pdf", "%PDF-1.7\nthis is no pdf at all");
     let b = desk.write("b.md", "# B\n\nMore words.\n");
@@ -30,7 +30,7 @@ fn of_several_files_a_broken_one_is_a_row_and_no_failure() {
 
 #[test]
 fn a_folder_is_read_whole_and_its_pictures_are_one_remark() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     for nth in 0..12 {
         std::fs::write(desk.path(&format!("docs/{nth}.png")), b"\x89PNG\r\n\x1a\n\0\0").unwrap();
@@ -62,7 +62,7 @@ fn a_folder_is_read_whole_and_its_pictures_are_one_remark() {
 
 #[test]
 fn a_large_file_of_another_kind_is_not_read_to_its_end() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let film = desk.path("docs/film.mkv");
     let file = std::fs::File::create(&film).unwrap();
     // A hole on the disk: no byte of it is written, but all could be read.
@@ -76,7 +76,7 @@ fn a_large_file_of_another_kind_is_not_read_to_its_end() {
 
 #[test]
 fn what_is_piped_in_with_front_matter_is_markdown() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.fed(
         &["read", "-", "--json"],
         b"---\ntitle: Moss\ndate: 2024-03-01\n---\n\n# Moss\n\nMoss holds water for a day.\n",

@@ -10,10 +10,10 @@ use ibid::app::{App, Recording, ReplayCounts, ReplayDiff, RunProviders};
 use ibid_core::domain::Report;
 use ibid_core::ports::SeededRng;
 use ibid_core::record::{Event, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_index::ranker::LexicalRanker;
 
-use crate::stand_in::{self, Shelf, settings};
+use crate::stand_in::{self, FakePages, settings};
 use worlds::{RAIN, alone, asked, library, parts, reader_of_rain, recorded};
 
 const TEXTS: [&str; 4] = ["web", "notes", "text", "monitoring"];
@@ -31,7 +31,7 @@ fn quotes_stand(report: &Report, recording: &Recording) {
         cited += 1;
     }
     assert!(cited > 0, "a report cites");
-    assert_eq!(report.checks.quotes.held, report.checks.quotes.total);
+    assert_eq!(report.checks.quotes.passed, report.checks.quotes.total);
 }
 
 /// Parses what was written, replays it on a machine that has nothing, and holds it to the recording.
@@ -72,7 +72,7 @@ async fn a_run_with_a_model_replays_byte_for_byte_without_the_model() {
 #[tokio::test]
 async fn a_model_that_failed_fails_again_and_a_budget_that_was_spent_is_spent_again() {
     let busy = crate::thought::Scripted::new(|_, _| {
-        Err(Error::new(Kind::Setup, "asking scripted/one: no credit"))
+        Err(Error::new(ErrorKind::Setup, "asking scripted/one: no credit"))
     });
     let mut question = asked(RAIN);
     question.budget.calls = Some(9);
@@ -94,7 +94,7 @@ async fn a_run_that_found_no_answer_replays_to_none() {
 #[tokio::test]
 async fn a_run_of_several_sittings_replays_in_one() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     shelf.failing.store(1, Ordering::SeqCst);
     let mut world = stand_in::parts(&shelf);
     let opened = Arc::clone(&world.open);
@@ -118,14 +118,14 @@ async fn a_run_of_several_sittings_replays_in_one() {
             let query = stand_in::query("cork 1 1");
             let fault = world.search[0].search(&query).await.unwrap_err();
             log.emit(Event::Log { level: "warn".to_owned(), message: fault.chain() });
-            Err(Error::new(Kind::Cancelled, "for now"))
+            Err(Error::new(ErrorKind::Cancelled, "for now"))
         })
     });
     let app = App::with_components(settings(dir.path()), world);
     let running = app.start(stand_in::question("cork")).await.unwrap();
     let run = running.id.clone();
     let unended = app.recording(&run).await.unwrap_err();
-    assert_eq!(unended.kind(), Kind::Usage);
+    assert_eq!(unended.kind(), ErrorKind::Usage);
     assert!(unended.hint().unwrap().contains("ibid resume"));
     running.wait().await.unwrap_err();
     app.resume(&run).await.unwrap().wait().await.unwrap();
@@ -152,7 +152,7 @@ async fn what_was_not_recorded_is_told_by_name_and_no_answer_made_up() {
         let lost = torn.steps.remove(at.unwrap());
         let named = lost.request[field].as_str().unwrap();
         let fault = alone(dir.path()).replay(&torn).await.unwrap_err();
-        assert_eq!(fault.kind(), Kind::NotFound);
+        assert_eq!(fault.kind(), ErrorKind::NotFound);
         let told = fault.chain();
         assert!(told.contains("kept.jsonl") && told.contains(named), "{told}");
         assert!(fault.hint().unwrap().contains("record the run again"));
@@ -223,11 +223,11 @@ async fn a_fork_without_its_recording_does_not_go_on_as_another_run() {
         // The lock is free when the dropped task is gone.
         match app.resume(&run).await {
             Ok(it) => break it.wait().await.unwrap_err(),
-            Err(fault) => assert_eq!(fault.kind(), Kind::Transient, "{fault:?}"),
+            Err(fault) => assert_eq!(fault.kind(), ErrorKind::Transient, "{fault:?}"),
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(fault.kind(), Kind::Setup);
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.hint().unwrap().contains("ibid replay FILE"));
     assert!(!app.run(&run).await.unwrap().status.ended());
 }
@@ -274,7 +274,7 @@ async fn kept_recordings_lead_to_reports_that_hold_without_a_live_call() {
             Ok(told) if told.differences.is_empty() => {}
             Ok(told) => eprintln!("{name}: {:?}; IBID_ACCEPT=1 records it anew", told.differences),
             Err(fault) => {
-                assert_eq!(fault.kind(), Kind::NotFound, "{name}: {fault:?}");
+                assert_eq!(fault.kind(), ErrorKind::NotFound, "{name}: {fault:?}");
                 eprintln!("{name}: {}; IBID_ACCEPT=1 records it anew", fault.chain());
             }
         }

@@ -1,11 +1,11 @@
 //! One request, three ways: `ibid run --input`, `POST /v1/runs`, and the tool `deep_research`.
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 /// What each way says of `request`: `None` if it is accepted, else the error.
-async fn tried(desk: &Desk, served: &Served, request: &Value) -> [Option<String>; 3] {
+async fn tried(desk: &TestHome, served: &Served, request: &Value) -> [Option<String>; 3] {
     desk.write("request.json", &request.to_string());
     let folder = ["--folder", "docs"];
     let with_folder = if request.get("folders").is_some() { &[][..] } else { &folder[..] };
@@ -31,7 +31,7 @@ fn with(field: &str, value: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_accepts_the_same_fields() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let plan = desk.ibid(&["plan", ASKED, "--folder", "docs", "--json"]).json();
     let served = Served::start(&desk, &[]);
     let earlier = served.post("/v1/runs?wait=55", &json!({"question": ASKED})).await.json();
@@ -58,7 +58,7 @@ async fn every_way_accepts_the_same_fields() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_refuses_the_same_requests_and_names_the_field() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let long = "long ".repeat(1_000);
     for (request, field) in [
@@ -115,7 +115,7 @@ async fn every_way_refuses_the_same_requests_and_names_the_field() {
 
 #[tokio::test]
 async fn a_tool_and_the_api_describe_the_same_fields() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let document = served.get("/openapi.json").await.json();
     let tools = served.mcp(None, "tools/list", &json!({})).await;

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 const PARTS: &[(&str, u32)] = &[("A", 12), ("B", 17), ("C", 16), ("D", 13), ("E", 16)];
 
 /// A row of the table.
-struct Row {
+struct RequirementRow {
     name: String,
     /// The words between backticks in the cells of command, output and tests.
     commands: Vec<String>,
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<RequirementRow> {
     let text = fs::read_to_string(root().join("docs/requirements.md")).unwrap();
     let cells = text
         .lines()
@@ -31,7 +31,7 @@ fn rows() -> Vec<Row> {
         .filter(|it| it[0].starts_with(|c: char| c.is_ascii_uppercase()));
     let row = |cells: Vec<&str>| {
         assert_eq!(cells.len(), 5, "row {} has {} cells", cells[0], cells.len());
-        Row {
+        RequirementRow {
             name: cells[0].to_owned(),
             commands: quoted(cells[2]),
             outputs: quoted(cells[3]),
@@ -71,7 +71,7 @@ fn no_row_is_missing_and_every_row_has_a_command_and_tests() {
 #[test]
 fn every_command_of_the_table_shows_what_its_row_says() {
     // Rows that name the same command share one run of it.
-    let mut commands: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    let mut commands: BTreeMap<String, Vec<RequirementRow>> = BTreeMap::new();
     for row in rows() {
         if !row.outputs.is_empty() {
             let command = row.commands[0].clone();
@@ -99,7 +99,7 @@ fn every_command_of_the_table_shows_what_its_row_says() {
 }
 
 /// Runs `command` as a reader of the table would, and says what the output lacks.
-fn faults_of(command: &str, rows: &[Row]) -> Vec<String> {
+fn faults_of(command: &str, rows: &[RequirementRow]) -> Vec<String> {
     let names: Vec<&str> = rows.iter().map(|it| it.name.as_str()).collect();
     let names = names.join(", ");
     let dir = tempfile::tempdir().unwrap();

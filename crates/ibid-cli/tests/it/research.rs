@@ -4,10 +4,10 @@ mod asked;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ibid_core::domain::{Coverage, Hit, Mode, Page, Question, Report, StopReason};
+use ibid_core::domain::{Coverage, Hit, OutputMode, Page, Question, Report, StopReason};
 use ibid_core::ports::{CheckpointDecision, PageReader, Steering};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_research::{plan_by_heuristics, research};
 
 use crate::memory::{Events, Onward, Pages, log, page, question, researched, run_id, world};
@@ -64,7 +64,7 @@ async fn a_question_is_answered_in_the_words_of_its_sources() {
             assert!(cited.n as usize <= report.sources.len());
         }
     }
-    assert_eq!(report.checks.quotes.held, report.checks.quotes.total);
+    assert_eq!(report.checks.quotes.passed, report.checks.quotes.total);
     let names: Vec<String> = events.iter().map(Event::name).collect();
     assert_eq!(names[..3], ["intake.decided", "brief.ready", "plan.proposed"]);
     assert_eq!(names.last().unwrap(), "report.ready");
@@ -160,7 +160,7 @@ async fn a_question_nothing_speaks_to_gets_no_report() {
     let (report, events) =
         run(shelf(), &question("Who won the 1998 chess olympiad in Elista?")).await;
     let fault = report.unwrap_err();
-    assert_eq!(fault.kind(), Kind::NotFound);
+    assert_eq!(fault.kind(), ErrorKind::NotFound);
     assert!(fault.hint().is_some());
     assert!(events.iter().all(|it| !matches!(it, Event::ReportReady { .. })));
 }
@@ -168,13 +168,13 @@ async fn a_question_nothing_speaks_to_gets_no_report() {
 #[tokio::test]
 async fn a_question_without_words_is_told_so() {
     let (report, _) = run(shelf(), &question(" ?! ")).await;
-    assert_eq!(report.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(report.unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[tokio::test]
 async fn an_answer_takes_one_round_and_no_sections() {
     let mut asked = question("Why does cork float?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let (report, _) = run(shelf(), &asked).await;
     let report = report.unwrap();
     assert_eq!(report.method.rounds, 1);
@@ -205,7 +205,7 @@ impl PageReader for Torn {
         hit.url.contains("oak")
     }
     async fn read(&self, hit: &Hit) -> Result<Page> {
-        Err(Error::new(Kind::Malformed, format!("reading {}", hit.url)))
+        Err(Error::new(ErrorKind::Malformed, format!("reading {}", hit.url)))
     }
 }
 
@@ -256,10 +256,10 @@ async fn a_page_that_cannot_be_read_is_an_event_and_not_the_end() {
     assert!(report.open.iter().any(|it| it.why.contains("could not be read")));
 }
 
-struct Tired;
+struct FinishAfterWave;
 
 #[async_trait]
-impl Steering for Tired {
+impl Steering for FinishAfterWave {
     async fn checkpoint(&self, at: &str) -> Result<CheckpointDecision> {
         match at {
             "wave-2" => Ok(CheckpointDecision::Finish(StopReason::UserFinish)),
@@ -271,7 +271,7 @@ impl Steering for Tired {
 #[tokio::test]
 async fn a_run_that_is_told_to_finish_writes_with_what_there_is() {
     let mut world = world(Arc::new(Pages::new(shelf())));
-    world.steering = Arc::new(Tired);
+    world.steering = Arc::new(FinishAfterWave);
     let log = log(Arc::new(Events::default()));
     let report = research(&world, &log, &run_id(), &question("What is cork?")).await.unwrap();
     assert_eq!(report.method.stop, StopReason::UserFinish);
@@ -306,7 +306,7 @@ async fn an_answer_is_cut_from_a_long_sentence_rather_than_left_out() {
                 the thick outer bark of the evergreen cork oak without harming the living tree.";
     let pages = vec![page("https://oak.example/cork", "Cork", None, long)];
     let mut asked = question("What is cork?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let answer = run(pages, &asked).await.0.unwrap().answer.unwrap();
     assert!(answer.text.chars().count() <= 140, "{}", answer.text);
     assert!(answer.text.ends_with('…') && answer.text.starts_with("Cork is a light"));

@@ -7,10 +7,10 @@ use ibid::app::App;
 use ibid_core::domain::StopReason;
 use ibid_core::ports::{CheckpointDecision, RunCommand};
 use ibid_core::record::{Envelope, Event, Run, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use sqlx::Connection;
 
-use crate::stand_in::{QUERIES, Shelf, WAVES, app, parts, query, question, research, settings};
+use crate::stand_in::{FakePages, QUERIES, WAVES, app, parts, query, question, research, settings};
 
 /// Searches and reads of one whole stand-in run.
 const CALLS: usize = (WAVES * QUERIES * 5) as usize;
@@ -22,7 +22,7 @@ fn told(run: &Run) -> String {
 #[tokio::test]
 async fn a_run_ends_with_a_report_and_its_whole_story_in_the_store() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     let app = app(dir.path(), &shelf);
     let running = app.start(question("cork")).await.unwrap();
     let id = running.id.clone();
@@ -46,7 +46,8 @@ async fn a_run_ends_with_a_report_and_its_whole_story_in_the_store() {
 async fn one_bound_holds_for_all_searches_and_reads_of_all_runs() {
     for concurrency in [1, 3, 64] {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Arc::new(Shelf { latency: Duration::from_millis(2), ..Shelf::default() });
+        let shelf =
+            Arc::new(FakePages { latency: Duration::from_millis(2), ..FakePages::default() });
         let settings = ibid::config::Settings { concurrency, ..settings(dir.path()) };
         let app = App::with_components(settings, parts(&shelf));
         let one = app.start(question("cork")).await.unwrap();
@@ -65,12 +66,13 @@ async fn one_bound_holds_for_all_searches_and_reads_of_all_runs() {
 #[tokio::test]
 async fn an_interrupted_run_resumes_with_no_answered_call_sent_again_and_the_same_report() {
     let whole = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     let expected = app(whole.path(), &shelf).start(question("cork")).await.unwrap();
     let expected = told(&expected.wait().await.unwrap());
     for after in [1, 7, 23, 41, 47] {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Arc::new(Shelf { latency: Duration::from_millis(2), ..Shelf::default() });
+        let shelf =
+            Arc::new(FakePages { latency: Duration::from_millis(2), ..FakePages::default() });
         let id = {
             let app = app(dir.path(), &shelf);
             let running = app.start(question("cork")).await.unwrap();
@@ -84,7 +86,7 @@ async fn an_interrupted_run_resumes_with_no_answered_call_sent_again_and_the_sam
             // The lock is free when the dropped task is gone.
             match app(dir.path(), &shelf).resume(&id).await {
                 Ok(it) => break it.wait().await.unwrap(),
-                Err(fault) => assert_eq!(fault.kind(), Kind::Transient, "{fault:?}"),
+                Err(fault) => assert_eq!(fault.kind(), ErrorKind::Transient, "{fault:?}"),
             }
             tokio::task::yield_now().await;
         };
@@ -97,7 +99,7 @@ async fn an_interrupted_run_resumes_with_no_answered_call_sent_again_and_the_sam
 #[tokio::test]
 async fn an_ended_run_tells_its_result_again_without_any_call() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     let running = app(dir.path(), &shelf).start(question("cork")).await.unwrap();
     let id = running.id.clone();
     let first = running.wait().await.unwrap();
@@ -110,11 +112,11 @@ async fn an_ended_run_tells_its_result_again_without_any_call() {
 #[tokio::test]
 async fn a_run_is_worked_on_by_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf { latency: Duration::from_secs(60), ..Shelf::default() });
+    let shelf = Arc::new(FakePages { latency: Duration::from_secs(60), ..FakePages::default() });
     let app = app(dir.path(), &shelf);
     let running = app.start(question("cork")).await.unwrap();
     let fault = app.resume(&running.id).await.err().unwrap();
-    assert_eq!(fault.kind(), Kind::Transient);
+    assert_eq!(fault.kind(), ErrorKind::Transient);
     assert!(fault.hint().unwrap().contains("ibid finish"));
     assert!(app.is_running(&running.id).await.unwrap());
 }
@@ -126,7 +128,7 @@ async fn a_command_that_needs_no_store_makes_none() {
     let app = app(&data, &Arc::default());
     assert!(app.runs().await.unwrap().is_empty());
     let fault = app.run(&"r_01J00000000000000000000000".parse().unwrap()).await;
-    assert_eq!(fault.err().unwrap().kind(), Kind::NotFound);
+    assert_eq!(fault.err().unwrap().kind(), ErrorKind::NotFound);
     assert_eq!(app.check_store().await.unwrap(), None);
     assert!(!data.exists());
 }
@@ -146,7 +148,7 @@ async fn a_panic_in_research_fails_the_run_with_its_reason() {
 #[tokio::test]
 async fn a_cancel_from_outside_ends_a_run_that_is_being_worked_on() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf { latency: Duration::from_secs(60), ..Shelf::default() });
+    let shelf = Arc::new(FakePages { latency: Duration::from_secs(60), ..FakePages::default() });
     let here = app(dir.path(), &shelf);
     let there = app(dir.path(), &shelf);
     let running = here.start(question("cork")).await.unwrap();
@@ -155,13 +157,13 @@ async fn a_cancel_from_outside_ends_a_run_that_is_being_worked_on() {
     let run = running.wait().await.unwrap();
     assert_eq!(run.status, RunStatus::Cancelled);
     let fault = there.send_command(&id, RunCommand::Cancel).await.err().unwrap();
-    assert_eq!(fault.kind(), Kind::Usage);
+    assert_eq!(fault.kind(), ErrorKind::Usage);
 }
 
 #[tokio::test]
 async fn a_failed_call_is_kept_and_tried_again_when_the_run_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     shelf.failing.store(2, Ordering::SeqCst);
     let mut parts = parts(&shelf);
     // A method that stops for now after its first wave, as a process that ends there would.
@@ -178,16 +180,16 @@ async fn a_failed_call_is_kept_and_tried_again_when_the_run_resumes() {
                 let told = world.search[0].search(&asked).await.unwrap_err();
                 let again = world.search[0].search(&asked).await.unwrap_err();
                 assert_eq!(told.chain(), again.chain());
-                assert_eq!(told.kind(), Kind::Transient);
+                assert_eq!(told.kind(), ErrorKind::Transient);
             }
-            Err(Error::new(Kind::Cancelled, "for now"))
+            Err(Error::new(ErrorKind::Cancelled, "for now"))
         })
     });
     let app = App::with_components(settings(dir.path()), parts);
     let running = app.start(question("cork")).await.unwrap();
     let id = running.id.clone();
     let stopped = running.wait().await.unwrap_err();
-    assert_eq!(stopped.kind(), Kind::Cancelled);
+    assert_eq!(stopped.kind(), ErrorKind::Cancelled);
     assert_eq!(shelf.count(), 2);
     assert_eq!(app.run(&id).await.unwrap().status, RunStatus::InProgress);
     let run = app.resume(&id).await.unwrap().wait().await.unwrap();
@@ -200,7 +202,7 @@ async fn a_failed_call_is_kept_and_tried_again_when_the_run_resumes() {
 async fn the_budget_of_calls_is_a_wall_and_ends_the_search_for_more() {
     for (calls, stop) in [(3, 3), (20, 20), (37, 37)] {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Arc::new(Shelf::default());
+        let shelf = Arc::new(FakePages::default());
         let mut asked = question("cork");
         asked.budget.calls = Some(calls);
         let running = app(dir.path(), &shelf).start(asked).await.unwrap();
@@ -213,13 +215,13 @@ async fn the_budget_of_calls_is_a_wall_and_ends_the_search_for_more() {
 #[tokio::test]
 async fn a_word_once_given_is_given_again_when_the_run_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(FakePages::default());
     let here = app(dir.path(), &shelf);
     let mut parts = parts(&shelf);
     parts.research = Arc::new(|world, _, _, _| {
         Box::pin(async move {
             assert_eq!(world.steering.checkpoint("wave-1").await?, CheckpointDecision::Continue);
-            Err(Error::new(Kind::Cancelled, "for now"))
+            Err(Error::new(ErrorKind::Cancelled, "for now"))
         })
     });
     let running =
@@ -239,7 +241,7 @@ async fn a_word_once_given_is_given_again_when_the_run_resumes() {
 #[tokio::test]
 async fn a_store_that_is_gone_stops_the_run_and_leaves_it_to_be_resumed() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf { latency: Duration::from_millis(20), ..Shelf::default() });
+    let shelf = Arc::new(FakePages { latency: Duration::from_millis(20), ..FakePages::default() });
     let app = app(dir.path(), &shelf);
     let running = app.start(question("cork")).await.unwrap();
     let id = running.id.clone();
@@ -250,7 +252,7 @@ async fn a_store_that_is_gone_stops_the_run_and_leaves_it_to_be_resumed() {
     sqlx::raw_sql("begin exclusive").execute(&mut other).await.unwrap();
     let sent = shelf.count();
     let fault = running.wait().await.unwrap_err();
-    assert_eq!(fault.kind(), Kind::Transient, "{fault:?}");
+    assert_eq!(fault.kind(), ErrorKind::Transient, "{fault:?}");
     assert!(shelf.count() <= sent + 8, "calls were sent that could not be kept");
     sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
     let run = app.resume(&id).await.unwrap().wait().await.unwrap();

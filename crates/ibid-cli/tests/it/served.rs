@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
-mod asked_back;
 mod bounds;
+mod clarification;
 mod failing;
 mod found;
+mod isolation;
 mod mcp;
 mod neighbours;
 mod openai;
@@ -18,7 +19,6 @@ mod others;
 mod people;
 mod strangers;
 mod traced;
-mod walls;
 
 /// The program serving, until this is dropped.
 pub(crate) struct Served {
@@ -48,12 +48,12 @@ impl Answer {
 }
 
 impl Served {
-    pub(crate) fn start(desk: &Desk, with: &[(&str, &str)]) -> Served {
+    pub(crate) fn start(desk: &TestHome, with: &[(&str, &str)]) -> Served {
         Served::start_on(desk, &[&desk.docs()], with)
     }
 
     /// The same over these folders.
-    pub(crate) fn start_on(desk: &Desk, folders: &[&str], with: &[(&str, &str)]) -> Served {
+    pub(crate) fn start_on(desk: &TestHome, folders: &[&str], with: &[(&str, &str)]) -> Served {
         let mut args = vec!["serve", "--addr", "127.0.0.1:0", "-q"];
         args.extend(folders.iter().flat_map(|it| ["--folder", *it]));
         let mut child = desk
@@ -140,7 +140,7 @@ pub(crate) fn messages(text: &str) -> Vec<(String, String, String)> {
 
 #[tokio::test]
 async fn a_question_is_accepted_worked_on_and_told_event_by_event() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let accepted = served.post("/v1/runs", &json!({"question": ASKED})).await;
     assert_eq!(accepted.status, 202, "{}", accepted.body);
@@ -217,7 +217,7 @@ async fn a_question_is_accepted_worked_on_and_told_event_by_event() {
 
 #[tokio::test]
 async fn a_run_outlives_its_client_and_a_killed_server() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_SERVE_CONCURRENCY", "1")]);
     let mut ids = Vec::new();
     for _ in 0..6 {
@@ -252,7 +252,7 @@ async fn a_run_outlives_its_client_and_a_killed_server() {
 
 #[tokio::test]
 async fn too_many_are_told_when_to_come_again() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served =
         Served::start(&desk, &[("IBID_SERVE_CONCURRENCY", "1"), ("IBID_SERVE_QUEUE", "1")]);
     let asked = json!({"question": ASKED, "plan": "require_approval"});
@@ -290,7 +290,7 @@ async fn too_many_are_told_when_to_come_again() {
 
 #[tokio::test]
 async fn a_run_that_waits_for_a_person_does_not_keep_others_waiting() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let with = [("IBID_SERVE_CONCURRENCY", "1"), ("IBID_SERVE_PATIENCE_SECONDS", "1")];
     let served = Served::start(&desk, &with);
     let asked = json!({"question": ASKED, "plan": "require_approval"});
@@ -312,7 +312,7 @@ async fn a_run_that_waits_for_a_person_does_not_keep_others_waiting() {
 
 #[tokio::test]
 async fn who_may_come_in_is_asked_on_every_route() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     let port = served.at.rsplit(':').next().unwrap().to_owned();
     let routes = served.get("/openapi.json").await.json();
@@ -380,7 +380,7 @@ async fn who_may_come_in_is_asked_on_every_route() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_shape_of_a_report_has_its_markdown_whatever_the_mode() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     for mode in ["report", "answer"] {
         let body = json!({"question": ASKED, "mode": mode, "context": "for a school essay"});
@@ -405,7 +405,7 @@ async fn the_shape_of_a_report_has_its_markdown_whatever_the_mode() {
 
 #[tokio::test]
 async fn what_is_off_is_named_with_its_field() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     // A body that fits the buffers on its way is refused without a race for the connection.
     let served = Served::start(&desk, &[("IBID_SERVE_MAX_BODY_BYTES", "4096")]);
     for (body, field) in [
@@ -450,7 +450,7 @@ async fn what_is_off_is_named_with_its_field() {
 
 #[test]
 fn others_are_not_let_in_without_a_token() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["serve", "--addr", "0.0.0.0:0", "--folder", &desk.docs()]);
     assert_eq!(it.code, 4, "{}", it.err);
     assert!(it.err.contains("IBID_TOKEN"), "{}", it.err);
@@ -476,7 +476,7 @@ async fn hear(ear: &tokio::net::TcpListener, answered: bool) -> String {
 
 #[tokio::test]
 async fn an_end_that_nobody_was_told_of_is_told_by_the_next_start() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", ear.local_addr().unwrap());
     let asked = json!({"question": ASKED, "webhook_url": url});
@@ -509,7 +509,7 @@ async fn an_end_that_nobody_was_told_of_is_told_by_the_next_start() {
 
 #[tokio::test]
 async fn limits_are_read_again_while_it_serves() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("ibid.toml", "[serve]\nconcurrency = 1\nqueue = 0\n");
     let served = Served::start(&desk, &[]);
     let asked = json!({"question": ASKED, "plan": "require_approval"});
@@ -533,7 +533,7 @@ async fn limits_are_read_again_while_it_serves() {
 
 #[tokio::test]
 async fn who_wants_to_hear_of_the_end_is_told_signed_and_only_where_the_guard_lets_it() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", ear.local_addr().unwrap());
     let asked = json!({"question": ASKED, "webhook_url": url});

@@ -22,7 +22,7 @@ fn library() -> PathBuf {
 }
 
 /// The program at the desk, its clock and chance frozen if `frozen`.
-fn command(desk: &Desk, args: &[&str], frozen: bool) -> Command {
+fn command(desk: &TestHome, args: &[&str], frozen: bool) -> Command {
     let mut command = desk.command(args);
     // One of them is held; the others must see the signals.
     command.env("TOKIO_WORKER_THREADS", "4");
@@ -41,7 +41,7 @@ struct Held {
 
 impl Held {
     /// Starts `command` and returns when it has come to `point`.
-    fn at(desk: &Desk, mut command: Command, point: &str) -> Held {
+    fn at(desk: &TestHome, mut command: Command, point: &str) -> Held {
         let pipe = desk.path(&format!("pipe-{point}"));
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
@@ -116,7 +116,7 @@ fn told(it: &Outcome) -> Value {
 #[test]
 fn a_run_that_nobody_works_on_is_called_interrupted_and_one_that_is_worked_on_is_not() {
     let folder = library();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let command = command(&desk, &asked(folder.to_str().unwrap()), false);
     let held = Held::at(&desk, command, "page.after_commit:4");
     assert!(desk.ibid(&["ls"]).out.contains("in progress"));
@@ -139,7 +139,7 @@ fn a_run_that_nobody_works_on_is_called_interrupted_and_one_that_is_worked_on_is
 fn the_first_ctrl_c_finishes_with_what_is_there_and_so_does_sigterm() {
     let folder = library();
     for signal in [Signal::INT, Signal::TERM] {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let mut command = command(&desk, &asked(folder.to_str().unwrap()), false);
         // More than there is, so that one round is not enough and the next is asked about.
         command.env("IBID_MIN_EVIDENCE_RECORDS", "200");
@@ -161,11 +161,11 @@ fn the_first_ctrl_c_finishes_with_what_is_there_and_so_does_sigterm() {
 fn the_second_ctrl_c_stops_at_once_and_resume_ends_with_the_same_report() {
     let folder = library();
     let args = asked(folder.to_str().unwrap());
-    let calm = Desk::new();
+    let calm = TestHome::new();
     let whole: Outcome = command(&calm, &args, true).output().unwrap().into();
     assert_eq!(whole.code, 0, "{}", whole.err);
     for point in ["call.after_intent:3", "page.after_commit:4"] {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let mut held = Held::at(&desk, command(&desk, &args, true), point);
         held.signal(Signal::INT);
         held.says("Finishing with");
@@ -185,9 +185,9 @@ fn the_second_ctrl_c_stops_at_once_and_resume_ends_with_the_same_report() {
 fn ctrl_c_while_indexing_stops_at_once_and_resume_goes_on() {
     let folder = library();
     let args = asked(folder.to_str().unwrap());
-    let calm = Desk::new();
+    let calm = TestHome::new();
     let whole: Outcome = command(&calm, &args, true).output().unwrap().into();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut held = Held::at(&desk, command(&desk, &args, true), "index.before_commit");
     held.signal(Signal::INT);
     held.says("what is indexed so far is kept; continue with: ibid resume");
@@ -199,7 +199,7 @@ fn ctrl_c_while_indexing_stops_at_once_and_resume_goes_on() {
 #[test]
 fn the_first_ctrl_c_of_a_batch_finishes_the_rows_begun_and_the_second_stops_at_once() {
     let folder = library();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let rows = "{\"id\": 1, \"prompt\": \"How much does a green roof weigh?\"}\n{\"id\": 2, \"prompt\": \"How deep is its substrate?\"}\n";
     let file = desk.write("q.jsonl", rows);
     let lines = |name: &str| {
@@ -230,7 +230,7 @@ fn the_first_ctrl_c_of_a_batch_finishes_the_rows_begun_and_the_second_stops_at_o
 }
 
 /// A folder of so many small documents that its index is made in two rounds.
-fn large(desk: &Desk) -> String {
+fn large(desk: &TestHome) -> String {
     // A file that changed a moment ago is read again by the next command, whatever its time says.
     let yesterday = std::time::SystemTime::now() - Duration::from_secs(86_400);
     for n in 0..4_100 {
@@ -244,7 +244,7 @@ fn large(desk: &Desk) -> String {
     desk.path("large").to_string_lossy().into_owned()
 }
 
-fn found(desk: &Desk, folder: &str) -> Vec<Value> {
+fn found(desk: &TestHome, folder: &str) -> Vec<Value> {
     let queries =
         "{\"id\": 1, \"query\": \"cork roofs\"}\n{\"id\": 2, \"query\": \"paper 4099\"}\n";
     let file = desk.write("queries.jsonl", queries);
@@ -256,12 +256,12 @@ fn found(desk: &Desk, folder: &str) -> Vec<Value> {
 
 #[test]
 fn an_index_killed_while_it_is_built_ends_as_one_built_in_peace() {
-    let calm = Desk::new();
+    let calm = TestHome::new();
     let folder = large(&calm);
     let expected = found(&calm, &folder);
     assert!(!expected[0]["results"].as_array().unwrap().is_empty());
     for point in INDEX_CRASH_POINTS {
-        let desk = Desk::new();
+        let desk = TestHome::new();
         let mut search = command(&desk, &["search", "cork", "--folder", &folder], false);
         let died = search.env("IBID_CRASH_AT", point).output().unwrap();
         assert_eq!(died.status.code(), None, "{point} was never reached");
@@ -271,7 +271,7 @@ fn an_index_killed_while_it_is_built_ends_as_one_built_in_peace() {
 
 #[test]
 fn ctrl_c_keeps_what_is_indexed_and_the_next_command_goes_on() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = large(&desk);
     let add = command(&desk, &["index", "add", &folder], false);
     let mut held = Held::at(&desk, add, "index.after_commit");
@@ -287,7 +287,7 @@ fn ctrl_c_keeps_what_is_indexed_and_the_next_command_goes_on() {
 
 #[test]
 fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = large(&desk);
     let add = command(&desk, &["index", "add", &folder], false);
     let held = Held::at(&desk, add, "index.after_commit");
@@ -310,7 +310,7 @@ fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
 
 #[test]
 fn the_time_budget_ends_the_search_and_a_report_comes_all_the_same() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let folder = library();
     let args = ["--folder", folder.to_str().unwrap(), "--budget", "1s", "--json", QUESTION];
     let mut command = command(&desk, &args, false);
@@ -328,7 +328,7 @@ fn the_time_budget_ends_the_search_and_a_report_comes_all_the_same() {
 
 #[test]
 fn what_is_no_plain_file_is_left_alone_and_nothing_hangs() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let inside = |name: &str| desk.path(&format!("docs/{name}"));
     std::os::unix::fs::symlink("nowhere", inside("dangling.md")).unwrap();
@@ -356,7 +356,7 @@ fn what_is_no_plain_file_is_left_alone_and_nothing_hangs() {
 }
 
 /// The program, run by somebody who is not root.
-fn as_nobody(desk: &Desk, args: &[&str]) -> Command {
+fn as_nobody(desk: &TestHome, args: &[&str]) -> Command {
     use std::os::unix::fs::PermissionsExt as _;
     let open = |path: PathBuf, mode| {
         std::fs::create_dir_all(&path).unwrap();
@@ -386,7 +386,7 @@ fn as_nobody(desk: &Desk, args: &[&str]) -> Command {
 #[ignore = "needs setpriv"]
 fn what_may_not_be_read_is_told_and_the_rest_is_read() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let secret = desk.write("docs/secret.md", "# Green roof secrets\n\nHush.\n");
     desk.write("docs/closed/inside.md", "# Inside\n\nHush.\n");

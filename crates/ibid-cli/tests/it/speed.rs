@@ -9,7 +9,7 @@ use ibid_core::ports::{EventLog, JournalCall, JournalCallState, Store};
 use ibid_store::store::SqliteStore;
 use serde_json::json;
 
-use crate::stand_in::{Shelf, app, question};
+use crate::stand_in::{FakePages, app, question};
 
 fn say(line: &str) {
     let mut out = std::io::stderr().lock();
@@ -65,7 +65,7 @@ async fn a_run_of_sixty_calls() {
     let mut times = Vec::new();
     for _ in 0..15 {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Arc::new(Shelf::default());
+        let shelf = Arc::new(FakePages::default());
         let app = app(dir.path(), &shelf);
         let began = Instant::now();
         let run = app.start(question("cork")).await.unwrap();

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::model::http::{answer, is_whole};
 use crate::served::{Answer, Served, messages};
 
@@ -89,13 +89,13 @@ impl Counted {
 }
 
 /// Starts a server with these variables.
-pub(crate) fn serve(desk: &Desk, env: &[(String, String)]) -> Served {
+pub(crate) fn serve(desk: &TestHome, env: &[(String, String)]) -> Served {
     let env: Vec<(&str, &str)> = env.iter().map(|it| (&*it.0, &*it.1)).collect();
     Served::start(desk, &env)
 }
 
 /// The command line with these variables.
-fn ibid(desk: &Desk, env: &[(String, String)], args: &[&str]) -> String {
+fn ibid(desk: &TestHome, env: &[(String, String)], args: &[&str]) -> String {
     let command = desk.command(args).envs(env.iter().cloned()).output();
     let it = command.unwrap();
     assert!(it.status.success(), "{}", String::from_utf8_lossy(&it.stderr));
@@ -103,7 +103,7 @@ fn ibid(desk: &Desk, env: &[(String, String)], args: &[&str]) -> String {
 }
 
 /// A user with a token.
-pub(crate) fn user(desk: &Desk, env: &[(String, String)], id: &str, more: &[&str]) -> String {
+pub(crate) fn user(desk: &TestHome, env: &[(String, String)], id: &str, more: &[&str]) -> String {
     ibid(desk, env, &[&["admin", "user", "add", id], more].concat());
     let token = ibid(desk, env, &["admin", "user", "token", id]);
     token.trim().to_owned()
@@ -161,7 +161,7 @@ async fn ended(served: &Served, token: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn model_none_asks_no_model_and_needs_no_money_on_every_surface() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::ZERO).await;
     let env = model.env();
     let token = user(&desk, &env, "ann", &["--daily-usd", "0"]);
@@ -211,7 +211,7 @@ fn is_open(row: &Value) -> bool {
 }
 
 /// 200 requests at once over two servers, again and again until the money is spent.
-async fn spent_by_crowds(desk: &Desk, env: &[(String, String)], model: &Counted) {
+async fn spent_by_crowds(desk: &TestHome, env: &[(String, String)], model: &Counted) {
     const PLACES: u64 = 4;
     let token = user(desk, env, "bob", &["--daily-usd", "1", "--concurrency", &PLACES.to_string()]);
     let servers = [serve(desk, env), serve(desk, env)];
@@ -264,7 +264,7 @@ async fn spent_by_crowds(desk: &Desk, env: &[(String, String)], model: &Counted)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn crowds_at_two_servers_never_pass_the_budget_or_the_places_of_a_user_on_sqlite() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::from_millis(20)).await;
     spent_by_crowds(&desk, &model.env(), &model).await;
 }
@@ -273,7 +273,7 @@ async fn crowds_at_two_servers_never_pass_the_budget_or_the_places_of_a_user_on_
 #[ignore = "needs PostgreSQL"]
 async fn crowds_at_two_servers_never_pass_the_budget_or_the_places_of_a_user_on_postgres() {
     let url = crate::postgres::database().await;
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::from_millis(20)).await;
     let mut env = model.env();
     env.push(("DATABASE_URL".to_owned(), url));
@@ -282,7 +282,7 @@ async fn crowds_at_two_servers_never_pass_the_budget_or_the_places_of_a_user_on_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::ZERO).await;
     let env = model.env();
     let token = user(&desk, &env, "eve", &["--daily-usd", "0.1"]);

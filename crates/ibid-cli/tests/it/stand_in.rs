@@ -13,23 +13,23 @@ use ibid::app::{App, AppComponents, RunProviders};
 use ibid::config::{McpConfig, SecretString, Settings};
 use ibid_core::domain::{
     Block, BlockKind, Budget, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Evidence,
-    EvidenceGate, EvidenceId, GateVerdict, Hit, Hits, ItemId, MethodNote, Mode, Page, PageDraft,
-    Query, Question, Report, ReportChecks, ResearchSettings, RunId, Source, SourceId, SourceKind,
-    Stance, StopReason, Untrusted, Usage, Variation, Work,
+    EvidenceGate, EvidenceId, GateVerdict, Hit, Hits, ItemId, MethodNote, OutputMode, Page,
+    PageDraft, Query, Question, Report, ReportChecks, ResearchSettings, RunId, Source, SourceId,
+    SourceKind, Stance, StopReason, Untrusted, Usage, Variation, Work,
 };
 use ibid_core::ports::{
     CheckpointDecision, EventLog, FrozenClock, PageReader, Providers, Ranker, SearchProvider,
     SeededRng,
 };
 use ibid_core::record::{Event, Phase, SearchOutcome};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 pub(crate) const WAVES: u32 = 3;
 pub(crate) const QUERIES: u32 = 4;
 
 /// Documents that count how often they are asked for.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct FakePages {
     /// Every call that was really sent, in order.
     pub(crate) sent: Mutex<Vec<String>>,
     /// Calls that are out now, and the most that ever were.
@@ -43,7 +43,7 @@ pub(crate) struct Shelf {
     pub(crate) bill: Option<PathBuf>,
 }
 
-impl Shelf {
+impl FakePages {
     async fn answer(&self, call: String) -> Result<()> {
         self.sent.lock().unwrap().push(call.clone());
         if let Some(bill) = &self.bill {
@@ -59,7 +59,9 @@ impl Shelf {
         let failing = &self.failing;
         let fail = failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
         match fail {
-            Ok(_) => Err(Error::new(Kind::Transient, format!("asking {call}")).with_source("no")),
+            Ok(_) => {
+                Err(Error::new(ErrorKind::Transient, format!("asking {call}")).with_source("no"))
+            }
             Err(_) => Ok(()),
         }
     }
@@ -70,7 +72,7 @@ impl Shelf {
 }
 
 #[async_trait]
-impl SearchProvider for Shelf {
+impl SearchProvider for FakePages {
     fn name(&self) -> &str {
         "shelf"
     }
@@ -96,7 +98,7 @@ impl SearchProvider for Shelf {
 }
 
 #[async_trait]
-impl PageReader for Shelf {
+impl PageReader for FakePages {
     fn name(&self) -> &str {
         "shelf"
     }
@@ -266,7 +268,7 @@ fn report(
     Report {
         run: run.clone(),
         question: question.text.clone(),
-        mode: Mode::Report,
+        mode: OutputMode::Report,
         date: question.asked_on.clone(),
         depth: "standard".to_owned(),
         title: question.text.clone(),
@@ -362,7 +364,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
 }
 
 /// Parts around `shelf` with a frozen clock and seeded chance.
-pub(crate) fn parts(shelf: &Arc<Shelf>) -> AppComponents {
+pub(crate) fn parts(shelf: &Arc<FakePages>) -> AppComponents {
     let shelf = Arc::clone(shelf);
     AppComponents {
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
@@ -384,16 +386,16 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> AppComponents {
         research: Arc::new(|world, log, run, question| {
             Box::pin(research(world, log, run, question))
         }),
-        plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
+        plan: Arc::new(|_| Err(Error::new(ErrorKind::Internal, "no plan here"))),
     }
 }
 
 /// The same on the PostgreSQL behind `url`.
-pub(crate) fn app_on(data_dir: &Path, shelf: &Arc<Shelf>, url: &str) -> App {
+pub(crate) fn app_on(data_dir: &Path, shelf: &Arc<FakePages>, url: &str) -> App {
     let settings = Settings { store_url: Some(SecretString::new(url)), ..settings(data_dir) };
     App::with_components(settings, parts(shelf))
 }
 
-pub(crate) fn app(data_dir: &Path, shelf: &Arc<Shelf>) -> App {
+pub(crate) fn app(data_dir: &Path, shelf: &Arc<FakePages>) -> App {
     App::with_components(settings(data_dir), parts(shelf))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ibid_core::domain::{Owner, RunId, Traffic};
 use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, Store, StoredAnswer};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunStatus};
-use ibid_core::{FailureReason, Kind};
+use ibid_core::{ErrorKind, FailureReason};
 use ibid_store::store::{SqliteStore, database};
 use serde_json::json;
 
@@ -145,7 +145,7 @@ async fn a_row_of_each_run_folded_from_its_events(store: &dyn Store) {
 
 async fn unknown_runs_apart_from_empty_ones(store: &dyn Store) {
     let nobody = run(9);
-    let not_found = |it: ibid_core::Error| assert_eq!(it.kind(), Kind::NotFound, "{it:?}");
+    let not_found = |it: ibid_core::Error| assert_eq!(it.kind(), ErrorKind::NotFound, "{it:?}");
     not_found(store.events(&nobody, 0).await.unwrap_err());
     not_found(store.remove_run(&nobody).await.unwrap_err());
     not_found(store.send_command(&nobody, RunCommand::Finish).await.unwrap_err());
@@ -183,7 +183,7 @@ async fn an_answer_from_being_asked_for_or_written_over_again(store: &dyn Store)
 async fn failures_and_their_reasons_until_they_are_tried_again(store: &dyn Store) {
     let run = begun(store, 1).await;
     let failed = JournalCallState::Failed {
-        kind: Kind::Malformed,
+        kind: ErrorKind::Malformed,
         message: "asking: no answer".to_owned(),
         reason: Some(FailureReason::PromptTooLong { window: Some(4_000) }),
         hint: Some("Choose a model with a longer context. \0".to_owned()),
@@ -316,7 +316,7 @@ async fn the_rows_of_an_owner_from_everybody_else(store: &dyn Store) {
     for other in &others {
         let theirs = store.for_owner(other);
         let not_found =
-            |it: ibid_core::Error| assert_eq!(it.kind(), Kind::NotFound, "{other:?}: {it:?}");
+            |it: ibid_core::Error| assert_eq!(it.kind(), ErrorKind::NotFound, "{other:?}: {it:?}");
         not_found(theirs.events(&run, 0).await.unwrap_err());
         not_found(theirs.remove_run(&run).await.unwrap_err());
         not_found(theirs.send_command(&run, RunCommand::Cancel).await.unwrap_err());
@@ -387,7 +387,7 @@ async fn what_was_acknowledged_is_there_when_the_store_is_opened_again() {
     };
     let store = SqliteStore::open(dir.path()).await.unwrap();
     assert_eq!(store.events(&run, 0).await.unwrap().len(), 1);
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
     store.close().await;
 }
 
@@ -436,12 +436,12 @@ async fn a_place_that_cannot_hold_a_store_is_named_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "mine").unwrap();
-    assert_eq!(refusal(&file).await.kind(), Kind::Setup);
-    assert_eq!(refusal(&file.join("below")).await.kind(), Kind::Setup);
+    assert_eq!(refusal(&file).await.kind(), ErrorKind::Setup);
+    assert_eq!(refusal(&file.join("below")).await.kind(), ErrorKind::Setup);
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
     if cfg!(target_os = "linux") {
         // Nobody, not even root, can make a directory there.
-        assert_eq!(refusal(Path::new("/proc/ibid")).await.kind(), Kind::Setup);
+        assert_eq!(refusal(Path::new("/proc/ibid")).await.kind(), ErrorKind::Setup);
     }
 }
 
@@ -451,7 +451,7 @@ async fn a_file_that_is_not_a_store_is_refused_and_left_as_it_is() {
     let path = database(dir.path());
     let words = "not a database, ".repeat(1000);
     std::fs::write(&path, &words).unwrap();
-    assert_eq!(refusal(dir.path()).await.kind(), Kind::Setup);
+    assert_eq!(refusal(dir.path()).await.kind(), ErrorKind::Setup);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), words);
 }
 
@@ -467,7 +467,7 @@ async fn a_store_of_a_newer_ibid_is_refused_and_left_as_it_is() {
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&path, &bytes).unwrap();
     let fault = refusal(dir.path()).await;
-    assert_eq!(fault.kind(), Kind::Setup);
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("99"), "{fault:?}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
@@ -490,7 +490,7 @@ async fn damage_inside_the_file_is_found_by_the_check() {
     }
     std::fs::write(&path, &bytes).unwrap();
     let store = SqliteStore::open(dir.path()).await.unwrap();
-    let fault = store.integrity_check().await.unwrap_err();
-    assert_eq!(fault.kind(), Kind::Setup);
+    let fault = store.check_integrity().await.unwrap_err();
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("ibid.db"), "{fault:?}");
 }

@@ -15,7 +15,7 @@ use ibid_core::domain::{
 };
 use ibid_core::ports::{CheckpointDecision, Providers, SearchProvider, Steering};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use crate::memory::{Pages, page, question, researched, world};
 use crate::thought::{Scripted, run_over, well};
@@ -224,10 +224,10 @@ fn auto_goes_by_how_much_is_asked_and_by_whether_somebody_leads() {
 }
 
 /// Searches pages, as a place of this kind.
-struct Elsewhere(Pages, Vec<Vertical>);
+struct FakeVerticals(Pages, Vec<Vertical>);
 
 #[async_trait]
-impl SearchProvider for Elsewhere {
+impl SearchProvider for FakeVerticals {
     fn name(&self) -> &str {
         "outside"
     }
@@ -249,7 +249,7 @@ fn two_places(local: Vec<Page>, outside: Vec<Page>, kinds: &[Vertical]) -> Provi
     let all: Vec<Page> = local.iter().chain(&outside).cloned().collect();
     let mut world = world(Arc::new(Pages::new(local)));
     world.readers = vec![Arc::new(Pages::new(all))];
-    world.search.push(Arc::new(Elsewhere(Pages::new(outside), kinds.to_vec())));
+    world.search.push(Arc::new(FakeVerticals(Pages::new(outside), kinds.to_vec())));
     world
 }
 
@@ -286,7 +286,7 @@ async fn the_outside_is_asked_where_folders_are_poor_and_not_where_they_are_good
 async fn tasks_go_where_their_endpoint_says() {
     let mut world = two_places(Vec::new(), shelf(), &[Vertical::Web, Vertical::Scholar]);
     world.search.remove(0);
-    world.search.push(Arc::new(Elsewhere(Pages::new(shelf()), vec![Vertical::Scholar])));
+    world.search.push(Arc::new(FakeVerticals(Pages::new(shelf()), vec![Vertical::Scholar])));
     let (report, events) = researched(&world, &asked(Strategy::Planned)).await;
     report.unwrap();
     let asked_of: Vec<Vertical> = events
@@ -464,7 +464,7 @@ async fn no_provider_that_answers_ends_a_run_with_what_it_failed_with() {
             "down"
         }
         async fn search(&self, _: &Query) -> Result<Hits> {
-            Err(Error::new(Kind::Transient, "searching down: no route"))
+            Err(Error::new(ErrorKind::Transient, "searching down: no route"))
         }
     }
     for strategy in Strategy::ALL {

@@ -16,7 +16,7 @@ use prost::Message as _;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::model::http::{Act, Server, answer, serve_in_turn};
 use crate::served::Served;
 
@@ -102,7 +102,7 @@ fn words(all: &[KeyValue]) -> BTreeMap<String, String> {
     all.iter().map(read).collect()
 }
 
-async fn ask(desk: &Desk, args: &[&str], env: &[(&str, &str)]) -> crate::cli::Outcome {
+async fn ask(desk: &TestHome, args: &[&str], env: &[(&str, &str)]) -> crate::cli::Outcome {
     let docs = desk.docs();
     let mut command = desk.command(&["run", ASKED, "--folder", &docs, "--json"]);
     command.args(args).envs(env.iter().copied());
@@ -142,7 +142,7 @@ fn hangs_together(spans: &[Span]) {
 
 #[tokio::test]
 async fn a_run_is_one_trace_without_what_was_asked() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let to = Collector::start(StatusCode::OK).await;
     let model = model().await;
     let env = [
@@ -208,7 +208,7 @@ async fn a_run_is_one_trace_without_what_was_asked() {
 
 #[tokio::test]
 async fn with_content_prompts_and_answers_stand_in_their_spans() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let to = Collector::start(StatusCode::OK).await;
     let model = model().await;
     let env = [
@@ -234,7 +234,7 @@ async fn with_content_prompts_and_answers_stand_in_their_spans() {
 
 #[tokio::test]
 async fn a_collector_that_is_away_costs_a_warning_and_nothing_else() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let refusing = Collector::start(StatusCode::INTERNAL_SERVER_ERROR).await;
     for (endpoint, why) in
         [("http://127.0.0.1:1", "could not be sent"), (refusing.url.as_str(), "status 500")]
@@ -262,7 +262,7 @@ async fn a_collector_that_is_away_costs_a_warning_and_nothing_else() {
 
 #[tokio::test]
 async fn langfuse_and_phoenix_are_known_by_their_keys() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let to = Collector::start(StatusCode::OK).await;
     let env = [
         ("LANGFUSE_PUBLIC_KEY", "pk-1"),
@@ -280,7 +280,7 @@ async fn langfuse_and_phoenix_are_known_by_their_keys() {
 
 #[tokio::test]
 async fn a_server_goes_on_with_the_trace_of_its_caller_and_tells_its_counts() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let to = Collector::start(StatusCode::OK).await;
     let served = Served::start(
         &desk,

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid::app::RunProviders;
-use ibid_core::domain::{Budget, Mode, ModelRole, Page, Question, Report, Strategy};
+use ibid_core::domain::{Budget, ModelRole, OutputMode, Page, Question, Report, Strategy};
 use ibid_core::fair_semaphore::{FairSemaphore, OwnerPermits};
 use ibid_core::ports::{
     Completion, EventLog, FrozenClock, LanguageModel, Prompt, RoleModel, RoleModels, Store,
     TextSink, TokenUsage,
 };
 use ibid_core::record::{EVENT_VERSION, Event};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::ranker::LexicalRanker;
 use ibid_store::journal::{Journal, JournaledModel};
 use ibid_store::store::SqliteStore;
@@ -302,7 +302,7 @@ async fn sections_without_items_are_written_and_take_the_place_of_the_program_s_
 async fn the_steps_of_a_run_are_known_beforehand_with_their_roles_and_efforts() {
     let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
     let (_, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
-    let steps = ibid_research::model_steps(Strategy::Checklist, Mode::Report);
+    let steps = ibid_research::model_steps(Strategy::Checklist, OutputMode::Report);
     for it in &events {
         if let Event::LlmCompleted { role, step, .. } = it {
             assert!(steps.iter().any(|it| it.name == step && it.role == *role), "{step} {role:?}");
@@ -342,7 +342,7 @@ async fn whatever_a_model_talks_the_report_comes_out_and_says_what_was_done_with
 #[tokio::test]
 async fn a_model_that_fails_for_good_is_done_without() {
     let model =
-        Scripted::new(|_, _| Err(Error::new(Kind::Setup, "asking scripted/one: no credit")));
+        Scripted::new(|_, _| Err(Error::new(ErrorKind::Setup, "asking scripted/one: no credit")));
     let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
     let report = report.unwrap();
     holds(&report);
@@ -426,7 +426,7 @@ async fn orders_on_a_page_are_not_shown_to_the_model() {
 async fn an_answer_is_one_line_in_the_model_s_words() {
     let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
     let mut asked = question("What is cork?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     asked.budget = Budget::default();
     let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
     let answer = report.unwrap().answer.unwrap();
@@ -440,7 +440,7 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(dir.path()).await.unwrap());
     let model = Scripted::new(|step, _| match step {
-        "broken" => Err(Error::new(Kind::Transient, "asking scripted/one: busy")),
+        "broken" => Err(Error::new(ErrorKind::Transient, "asking scripted/one: busy")),
         _ => Ok("forty-two".to_owned()),
     });
     let story = EventLog::resume(run_id(), store.clone(), Arc::new(FrozenClock::at(0)), &[]);

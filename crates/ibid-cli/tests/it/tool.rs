@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use ibid::app::App;
 use ibid::config::{ProcessEnv, layers};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_server::request::ServedResources;
 use ibid_server::tool::{Tool, ToolProgressFn};
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 #[tokio::test]
 async fn a_program_has_research_as_a_tool_with_progress_and_a_result() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let env = [("HOME", desk.path("home"))];
     let surroundings = ProcessEnv {
         cwd: desk.path(""),
@@ -38,5 +38,5 @@ async fn a_program_has_research_as_a_tool_with_progress_and_a_result() {
     assert!(stages.windows(2).all(|it| it[0].1 <= it[1].1), "{stages:?}");
     assert!((stages.last().unwrap().1 - 1.0).abs() < f32::EPSILON);
     let fault = (tool.executor)(json!({"question": ASKED, "max_iterations": 1000}), heard).await;
-    assert_eq!(fault.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(fault.unwrap_err().kind(), ErrorKind::Usage);
 }

@@ -2,14 +2,16 @@
 use std::sync::Arc;
 
 use ibid::app::App;
-use ibid_core::Kind;
+use ibid::app::traces::{ToolStatus, TraceUpdate};
+use ibid_core::ErrorKind;
 use ibid_core::domain::Owner;
 use ibid_core::ports::{RunCommand, TraceFilter, User};
+use ibid_core::record::ToolTrace;
 use serde_json::json;
 use sqlx::{Connection, Row};
 
-use crate::cli::{ASKED, Desk};
-use crate::stand_in::{Shelf, app, app_on, question};
+use crate::cli::{ASKED, TestHome};
+use crate::stand_in::{FakePages, app, app_on, question};
 
 fn owner(user: &str) -> Owner {
     Owner { user: user.to_owned(), org: Some("acme".to_owned()) }
@@ -44,14 +46,14 @@ async fn a_run_has_its_trace(app: &App) {
     assert!(trace.created_at <= trace.completed_at.clone().unwrap());
     assert_eq!(listed(&mine, "ann", Some("deep_research")).await, [&*trace.id]);
     assert!(listed(&mine, "ann", Some("other")).await.is_empty());
-    let fault = mine.fail_trace(&trace.id, "by hand").await.unwrap_err();
-    assert_eq!(fault.kind(), Kind::Usage, "{fault:?}");
+    let fault = mine.update_trace(&trace.id, failure("by hand")).await.unwrap_err();
+    assert_eq!(fault.kind(), ErrorKind::Usage, "{fault:?}");
     assert_eq!(mine.trace(&trace.id).await.unwrap(), trace);
     let theirs = app.as_owner(&owner("bob"));
-    assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert!(listed(&theirs, "ann", None).await.is_empty());
     mine.remove(&run.id).await.unwrap();
-    assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 async fn a_run_that_is_cancelled_says_so(app: &App) {
@@ -69,6 +71,22 @@ async fn a_run_that_is_cancelled_says_so(app: &App) {
     assert!(trace.completed_at.is_some());
 }
 
+fn progress(stage: &str, progress: f64) -> TraceUpdate {
+    TraceUpdate {
+        stage: Some(stage.to_owned()),
+        progress: Some(progress),
+        ..TraceUpdate::default()
+    }
+}
+
+fn failure(message: &str) -> TraceUpdate {
+    TraceUpdate {
+        status: ToolStatus::Failed,
+        error: Some(message.to_owned()),
+        ..TraceUpdate::default()
+    }
+}
+
 async fn other_tools_keep_theirs_by_hand(app: &App) {
     let mine = app.as_owner(&owner("ann"));
     let id = mine.create_trace("tidy", json!({"of": "a\u{0}b"})).await.unwrap();
@@ -77,24 +95,31 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     assert_eq!((&*begun.status, begun.progress), ("pending", 0.0));
     assert_eq!(begun.input_params, json!({"of": "a\u{FFFD}b"}));
     let state = json!({"step": 1, "z": [1, 2.5, null]});
-    mine.update_progress(&id, "sweeping", 0.5, Some(state.clone())).await.unwrap();
-    mine.update_progress(&id, "dusting", f64::NAN, None).await.unwrap();
+    let sweeping = TraceUpdate { state: Some(state.clone()), ..progress("sweeping", 0.5) };
+    mine.update_trace(&id, sweeping).await.unwrap();
+    mine.update_trace(&id, progress("dusting", f64::NAN)).await.unwrap();
     let half = mine.trace(&id).await.unwrap();
     assert_eq!((half.current_stage.as_deref(), half.progress), (Some("dusting"), 0.0));
     assert_eq!((&*half.status, half.state), ("in_progress", state));
     let theirs = app.as_owner(&owner("bob"));
-    let kind = |it: ibid_core::Result<()>| it.unwrap_err().kind();
-    assert_eq!(kind(theirs.fail_trace(&id, "mine now").await), Kind::NotFound);
-    mine.complete_trace(&id, json!({"ok": true}), json!({"n": 2})).await.unwrap();
+    let kind = |it: ibid_core::Result<ToolTrace>| it.unwrap_err().kind();
+    assert_eq!(kind(theirs.update_trace(&id, failure("mine now")).await), ErrorKind::NotFound);
+    let end = TraceUpdate {
+        status: ToolStatus::Completed,
+        result: Some(json!({"ok": true})),
+        metrics: Some(json!({"n": 2})),
+        ..TraceUpdate::default()
+    };
+    mine.update_trace(&id, end).await.unwrap();
     let done = mine.trace(&id).await.unwrap();
     assert_eq!(
         (&*done.status, done.progress, done.result),
         ("completed", 1.0, Some(json!({"ok": true})))
     );
-    assert_eq!(kind(mine.fail_trace(&id, "late").await), Kind::Usage);
+    assert_eq!(kind(mine.update_trace(&id, failure("late")).await), ErrorKind::Usage);
     let other = mine.create_trace("tidy", json!({})).await.unwrap();
     // Of several ends at once, one holds.
-    let ends = (0..8).map(|_| mine.fail_trace(&other, "no\u{0} broom"));
+    let ends = (0..8).map(|_| mine.update_trace(&other, failure("no\u{0} broom")));
     let ends = futures_util::future::join_all(ends).await;
     assert_eq!(ends.iter().filter(|end| end.is_ok()).count(), 1, "{ends:?}");
     let failed = mine.trace(&other).await.unwrap();
@@ -108,7 +133,7 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     let open = mine.traces(&filter).await.unwrap();
     assert_eq!(open.iter().map(|it| &*it.id).collect::<Vec<_>>(), [&*third]);
     let reserved = mine.create_trace("agentic_search", json!({})).await;
-    assert_eq!(reserved.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(reserved.unwrap_err().kind(), ErrorKind::Usage);
     // What has ended goes with the runs of its days, and all of it with its user.
     app.purge(1).await.unwrap();
     assert_eq!(listed(&mine, "ann", None).await.len(), 3);
@@ -126,11 +151,11 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     app.add_user(&user).await.unwrap();
     app.remove_user("ann").await.unwrap();
     assert!(listed(&mine, "ann", None).await.is_empty());
-    assert_eq!(kind(mine.fail_trace("none", "x").await), Kind::NotFound);
+    assert_eq!(kind(mine.update_trace("none", failure("x")).await), ErrorKind::NotFound);
 }
 
-fn slow() -> Arc<Shelf> {
-    Arc::new(Shelf { latency: std::time::Duration::from_secs(60), ..Shelf::default() })
+fn slow() -> Arc<FakePages> {
+    Arc::new(FakePages { latency: std::time::Duration::from_secs(60), ..FakePages::default() })
 }
 
 /// The columns of the older table.
@@ -200,7 +225,7 @@ async fn traces_on_postgres() {
 
 #[test]
 fn the_command_lists_traces_and_shows_one() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let none = desk.ibid(&["traces"]);
     assert_eq!((none.code, &*none.out), (0, ""), "{}", none.err);
     assert!(!desk.path("home/.local/share/ibid/ibid.db").exists(), "reading creates no store");

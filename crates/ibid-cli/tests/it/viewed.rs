@@ -1,7 +1,7 @@
 //! What a person sees in a browser: every page over HTTP, and driven in a browser where one is installed.
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::{Answer, Served};
 
 mod browser;
@@ -18,13 +18,13 @@ mod shared;
 mod signing;
 
 /// A page as a browser asks for it.
-pub(crate) struct Seen {
+pub(crate) struct RenderedPage {
     pub(crate) status: u16,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) body: String,
 }
 
-impl Seen {
+impl RenderedPage {
     fn header(&self, name: &str) -> &str {
         let found = self.headers.get(name);
         found.map_or("", |it| it.to_str().unwrap())
@@ -32,7 +32,7 @@ impl Seen {
 }
 
 /// Asks as a browser does, without following where it is sent.
-pub(crate) async fn look(served: &Served, path: &str, cookie: Option<&str>) -> Seen {
+pub(crate) async fn look(served: &Served, path: &str, cookie: Option<&str>) -> RenderedPage {
     let request =
         plain().get(format!("{}{path}", served.at)).header("accept", "text/html,*/*;q=0.8");
     seen(cookied(request, cookie)).await
@@ -44,7 +44,7 @@ pub(crate) async fn form(
     path: &str,
     fields: &[(&str, &str)],
     cookie: Option<&str>,
-) -> Seen {
+) -> RenderedPage {
     let request = posted(served, path, fields).header("origin", &served.at);
     seen(cookied(request, cookie)).await
 }
@@ -69,9 +69,9 @@ fn cookied(request: reqwest::RequestBuilder, cookie: Option<&str>) -> reqwest::R
     }
 }
 
-pub(crate) async fn seen(request: reqwest::RequestBuilder) -> Seen {
+pub(crate) async fn seen(request: reqwest::RequestBuilder) -> RenderedPage {
     let it = request.send().await.unwrap();
-    Seen {
+    RenderedPage {
         status: it.status().as_u16(),
         headers: it.headers().clone(),
         body: it.text().await.unwrap(),
@@ -134,7 +134,7 @@ pub(crate) fn pages(id: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_page_is_a_page_and_may_do_nothing_but_show() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     for path in pages(&id) {
@@ -183,7 +183,7 @@ async fn every_page_is_a_page_and_may_do_nothing_but_show() {
 
 #[tokio::test]
 async fn a_report_is_read_from_its_short_answer_to_the_marked_words() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let report = look(&served, &format!("/r/{id}/report"), None).await.body;
@@ -256,7 +256,7 @@ fn escaped(text: &str) -> String {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_to_browsers_as_a_page_and_to_programs_as_json() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     for path in ["/nowhere", "/r/r_01JD0000000000000000000000", "/r/nothing/report", "/diff/a/b"] {
         let it = look(&served, path, None).await;

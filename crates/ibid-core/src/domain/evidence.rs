@@ -143,7 +143,7 @@ pub struct CoverageCounts {
 
 /// All evidence gathered for a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Notes {
+pub struct EvidenceStore {
     /// What must be answered.
     pub plan: Plan,
     /// Sources read, in order.
@@ -152,10 +152,10 @@ pub struct Notes {
     pub evidence: Vec<Evidence>,
 }
 
-impl Notes {
+impl EvidenceStore {
     /// Creates notes without evidence for `plan`.
-    pub fn new(plan: Plan) -> Notes {
-        Notes { plan, sources: Vec::new(), evidence: Vec::new() }
+    pub fn new(plan: Plan) -> EvidenceStore {
+        EvidenceStore { plan, sources: Vec::new(), evidence: Vec::new() }
     }
 
     /// Returns the evidence for `item`, best score first.
@@ -224,7 +224,7 @@ impl EvidenceGate {
 
     /// Checks `notes` against the gate. `domains_seen` is the number of distinct domains that any search has
     /// returned: the gate never requires more domains than exist, and reports that it was lowered.
-    pub fn judge(self, notes: &Notes, domains_seen: u32) -> GateVerdict {
+    pub fn judge(self, notes: &EvidenceStore, domains_seen: u32) -> GateVerdict {
         let records = notes.evidence.len() as u32;
         let domains = notes.domains(&notes.evidence).len() as u32;
         // Every record carries a passage, and so a citation: both counts are equal by construction.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Kind};
+use crate::{Error, ErrorKind};
 
 /// The id of a run: `r_` and a ULID, so that ids sort by time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -68,7 +68,7 @@ impl FromStr for RunId {
     fn from_str(text: &str) -> Result<RunId, Error> {
         let bare = text.strip_prefix("r_").unwrap_or(text);
         ulid::Ulid::from_string(bare).map(|it| RunId(format!("r_{it}"))).map_err(|_| {
-            Error::new(Kind::Usage, format!("run id `{text}` is not of the form r_01J…"))
+            Error::new(ErrorKind::Usage, format!("run id `{text}` is not of the form r_01J…"))
                 .with_hint("see `ibid ls` for the ids of your runs")
         })
     }

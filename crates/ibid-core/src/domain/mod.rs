@@ -26,7 +26,8 @@ pub mod work;
 
 pub use budget::{Budget, CostEstimate, StopReason, Traffic, Usage};
 pub use evidence::{
-    Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, GateVerdict, Notes, Stance,
+    Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, EvidenceStore, GateVerdict,
+    Stance,
 };
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, QualityPart, QualityScore, Rating, Vote};
@@ -38,12 +39,12 @@ pub use outbound::{
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, UrlProvenance};
 pub use plan::{
-    Complexity, Item, Plan, QueryExpansion, SearchEndpoint, SearchTask, SectionPlan, Variation,
-    Vertical, WritingPlan,
+    ChecklistItem, Complexity, Plan, QueryExpansion, SearchEndpoint, SearchTask, SectionPlan,
+    Variation, Vertical, WritingPlan,
 };
 pub use query::Query;
 pub use question::{
-    Brief, Clarification, DialogueTurn, Effort, Mode, ProvidedPlan, Question, QuestionKind,
+    Brief, Clarification, DialogueTurn, Effort, OutputMode, ProvidedPlan, Question, QuestionKind,
     ResearchSettings, ThreadContext,
 };
 pub use report::{
@@ -51,7 +52,7 @@ pub use report::{
     FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
 };
 pub use segment::split_sentences;
-pub use share::{Share, ShareMaker};
+pub use share::{ShareCreator, ShareLink};
 pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,

@@ -78,8 +78,8 @@ pub struct Hits {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum HitsRepr {
-    Alone(Vec<Hit>),
-    Whole {
+    List(Vec<Hit>),
+    Object {
         hits: Vec<Hit>,
         #[serde(default)]
         remarks: Vec<String>,
@@ -91,8 +91,8 @@ enum HitsRepr {
 impl From<HitsRepr> for Hits {
     fn from(kept: HitsRepr) -> Hits {
         match kept {
-            HitsRepr::Alone(hits) => hits.into(),
-            HitsRepr::Whole { hits, remarks, cost_usd } => Hits { hits, remarks, cost_usd },
+            HitsRepr::List(hits) => hits.into(),
+            HitsRepr::Object { hits, remarks, cost_usd } => Hits { hits, remarks, cost_usd },
         }
     }
 }

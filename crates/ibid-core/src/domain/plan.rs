@@ -36,7 +36,7 @@ pub enum Variation {
 
 /// One thing that a complete answer must contain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub struct ChecklistItem {
     /// `Q1`, `Q2`, …
     pub id: ItemId,
     /// What it asks, as a sentence or phrase.
@@ -137,7 +137,7 @@ fn yes() -> bool {
 /// The checklist of what a complete answer must contain, and how the report is to be written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    items: Vec<Item>,
+    items: Vec<ChecklistItem>,
     /// The initial searches of the `planned` strategy; if empty, they are derived from the items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub search_tasks: Vec<SearchTask>,
@@ -149,7 +149,11 @@ pub struct Plan {
 
 impl Plan {
     /// Creates a plan of 1 to 7 items. Returns `None` for any other number.
-    pub fn new(items: Vec<Item>, complexity: Complexity, writing: WritingPlan) -> Option<Plan> {
+    pub fn new(
+        items: Vec<ChecklistItem>,
+        complexity: Complexity,
+        writing: WritingPlan,
+    ) -> Option<Plan> {
         (1..=7).contains(&items.len()).then_some(Plan {
             items,
             search_tasks: Vec::new(),
@@ -159,7 +163,7 @@ impl Plan {
     }
 
     /// Returns the plan with one more item and a section for it, or `None` if it already has 7.
-    pub fn with_item(&self, item: Item) -> Option<Plan> {
+    pub fn with_item(&self, item: ChecklistItem) -> Option<Plan> {
         let mut plan = self.clone();
         plan.writing.sections.push(SectionPlan {
             title: item.heading.clone(),
@@ -171,12 +175,12 @@ impl Plan {
     }
 
     /// The items in order.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[ChecklistItem] {
         &self.items
     }
 
     /// Returns the item with this id.
-    pub fn item(&self, id: ItemId) -> Option<&Item> {
+    pub fn item(&self, id: ItemId) -> Option<&ChecklistItem> {
         self.items.iter().find(|item| item.id == id)
     }
 }

@@ -5,7 +5,7 @@ use super::{Budget, Complexity, ModelChoice, ModelRole, Plan, RunId, Strategy, T
 /// The form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum OutputMode {
     /// A cited Markdown report.
     #[default]
     Report,
@@ -76,7 +76,7 @@ pub struct Question {
     /// The question as asked.
     pub text: String,
     /// The form of the result.
-    pub mode: Mode,
+    pub mode: OutputMode,
     /// The date it was asked, `YYYY-MM-DD`: "today" for every step, also after a resume.
     pub asked_on: String,
     /// The settings of the research method.
@@ -133,7 +133,7 @@ impl Question {
     ) -> Question {
         Question {
             text: text.into(),
-            mode: Mode::Report,
+            mode: OutputMode::Report,
             asked_on: asked_on.into(),
             method,
             budget: Budget::default(),
@@ -159,7 +159,7 @@ impl Question {
     pub fn strategy(&self, asked: Complexity) -> Strategy {
         self.method.strategy.unwrap_or_else(|| match self.mode {
             // Without prose, the evidence itself should cover every item.
-            Mode::Evidence => Strategy::Coverage,
+            OutputMode::Evidence => Strategy::Coverage,
             _ => {
                 let led = self.models.contains_key(&ModelRole::Planner);
                 self.method.effort.strategy(asked, led)

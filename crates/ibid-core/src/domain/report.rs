@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId,
-    Source, SourceId, StopReason, Strategy, Usage,
+    ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode, Passage,
+    RunId, Source, SourceId, StopReason, Strategy, Usage,
 };
 
 /// Certainty of a statement, with GRADE's levels.
@@ -231,7 +231,8 @@ pub struct FollowUpNote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ratio {
     /// The count.
-    pub held: u32,
+    #[serde(rename = "held")]
+    pub passed: u32,
     /// The total.
     pub total: u32,
 }
@@ -284,7 +285,7 @@ pub struct Report {
     /// The question.
     pub question: String,
     /// The form of the result.
-    pub mode: Mode,
+    pub mode: OutputMode,
     /// The date of the question, `YYYY-MM-DD`.
     pub date: String,
     /// The effort's name.
@@ -338,7 +339,7 @@ impl Report {
             let marks: Vec<String> = numbers.iter().map(|n| format!("[{n}]")).collect();
             format!("{text} {}", marks.concat()).trim_end().to_owned()
         }
-        if let (Mode::Answer, Some(line)) = (self.mode, &self.answer) {
+        if let (OutputMode::Answer, Some(line)) = (self.mode, &self.answer) {
             return cited(&line.text, &line.citations);
         }
         let joined = |claims: &[Claim]| {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 /// A public link to the report of one run, as stored in the run's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct ShareLink {
     /// SHA-256 of the link's secret, in hexadecimal. The secret itself is not stored.
     pub key: String,
     /// When the link expires, RFC 3339.
@@ -12,20 +12,20 @@ pub struct Share {
     /// Who created it; the link is deleted with their account. `None` in links of earlier versions, which belong to
     /// the run's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub maker: Option<ShareMaker>,
+    pub maker: Option<ShareCreator>,
 }
 
 /// The creator of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ShareMaker {
+pub enum ShareCreator {
     /// The operator of the program.
     Operator,
     /// The user with this id.
     User(String),
 }
 
-impl Share {
+impl ShareLink {
     /// Default lifetime of a link, in days.
     pub const DAYS: u32 = 7;
     /// Maximum lifetime of a link, days.

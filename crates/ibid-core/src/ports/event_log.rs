@@ -7,10 +7,10 @@ use tokio::sync::{Mutex as AsyncMutex, broadcast, watch};
 use super::{Clock, Store, crash_point};
 use crate::domain::RunId;
 use crate::record::{Envelope, Event, Phase};
-use crate::{Kind, Result};
+use crate::{ErrorKind, Result};
 
 /// How many events a follower may fall behind before it reads from the store.
-const LAG: usize = 1024;
+const MAX_LAG: usize = 1024;
 
 /// The event log of a run: events are emitted to it and followed from it.
 ///
@@ -62,7 +62,7 @@ impl EventLog {
                 replayed,
                 unflushed: VecDeque::new(),
             })),
-            live: broadcast::channel(LAG).0,
+            live: broadcast::channel(MAX_LAG).0,
             flushing: AsyncMutex::new(false),
             durable: watch::channel(past.last().map_or(0, |it| it.seq)).0,
         }
@@ -163,7 +163,7 @@ impl EventLog {
             return Ok(());
         };
         let stored = match self.store.events(&self.run, first - 1).await {
-            Err(fault) if fault.kind() == Kind::NotFound => Vec::new(),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => Vec::new(),
             outcome => outcome?,
         };
         let last = stored.last().map_or(0, |it| it.seq);
@@ -243,7 +243,7 @@ impl EventFollower {
     async fn catch_up(&mut self) -> Result<()> {
         let waiting: Vec<Envelope> = lock_state(&self.state).unflushed.iter().cloned().collect();
         let stored = match self.store.events(&self.run, self.seq).await {
-            Err(fault) if fault.kind() == Kind::NotFound => Vec::new(),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => Vec::new(),
             outcome => outcome?,
         };
         let mut last = self.seq;

@@ -68,7 +68,7 @@ pub enum JournalCallState {
     /// Failed; kept for replay, retried on resume.
     Failed {
         /// The error's kind.
-        kind: crate::Kind,
+        kind: crate::ErrorKind,
         /// The error's message with its causes.
         message: String,
         /// The error's reason, if known.

@@ -7,9 +7,9 @@ use crate::ReadFailure;
 use crate::domain::{Brief, Claim, CoverageRow, Ratio, Report, SourceKind, Strategy, Vote};
 
 /// Minimum number of domains of a diverse report.
-const DOMAINS: usize = 3;
+const MIN_DIVERSE_DOMAINS: usize = 3;
 /// Minimum words of a quote that is a sentence; menu entries have fewer.
-const SENTENCE: usize = 5;
+const MIN_SENTENCE_WORDS: usize = 5;
 
 /// Metrics over many runs: counts with their totals, compared with the targets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -107,7 +107,8 @@ impl AggregateMetrics {
         it.count_usefulness(run, report);
         let checks = report.checks;
         it.quotes = checks.quotes;
-        it.facts = Ratio { held: checks.claims.held, total: checks.claims.total + checks.removed };
+        it.facts =
+            Ratio { passed: checks.claims.passed, total: checks.claims.total + checks.removed };
         let usage = report.usage;
         it.calls = usage.calls();
         it.model_calls = usage.model_calls;
@@ -165,7 +166,7 @@ impl AggregateMetrics {
             (&mut self.coded, coded),
             (&mut self.worded, worded),
         ] {
-            sum.held += it.held;
+            sum.passed += it.passed;
             sum.total += it.total;
         }
         for (question, (times, answered)) in asked {
@@ -220,7 +221,7 @@ impl AggregateMetrics {
             count(&mut self.complete, rows.iter().all(covered));
         }
         let domains: BTreeSet<&str> = report.sources.iter().map(|source| &*source.domain).collect();
-        count(&mut self.diverse, domains.len() >= DOMAINS);
+        count(&mut self.diverse, domains.len() >= MIN_DIVERSE_DOMAINS);
         self.sources.push(report.sources.len() as f64);
         let technical = run.brief.as_ref().is_some_and(Brief::is_technical);
         // The other strategies do not search for code.
@@ -231,7 +232,7 @@ impl AggregateMetrics {
         }
         for it in report.claims().flat_map(Claim::citations) {
             let words = it.passage.text().expose().split_whitespace().count();
-            count(&mut self.worded, words >= SENTENCE);
+            count(&mut self.worded, words >= MIN_SENTENCE_WORDS);
         }
     }
 
@@ -308,12 +309,12 @@ impl AggregateMetrics {
 }
 
 fn count(ratio: &mut Ratio, held: bool) {
-    ratio.held += u32::from(held);
+    ratio.passed += u32::from(held);
     ratio.total += 1;
 }
 
 fn share(ratio: Ratio) -> Option<f64> {
-    (ratio.total > 0).then(|| f64::from(ratio.held) / f64::from(ratio.total))
+    (ratio.total > 0).then(|| f64::from(ratio.passed) / f64::from(ratio.total))
 }
 
 /// The median; the mean of the middle two for an even number of values.

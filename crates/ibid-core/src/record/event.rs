@@ -4,10 +4,10 @@ use serde_json::Value;
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
     Judgement, ModelRole, Owner, Plan, Question, Rating, ReasoningEffort, Report, RunId,
-    RuntimeProgress, Share, Source, StopReason, Strategy, TopicRelation, Usage, Variation,
+    RuntimeProgress, ShareLink, Source, StopReason, Strategy, TopicRelation, Usage, Variation,
     Vertical, WordOrigin,
 };
-use crate::{Kind, ReadFailure};
+use crate::{ErrorKind, ReadFailure};
 
 /// Version of the event format. New fields and kinds do not change it; a changed meaning does.
 pub const EVENT_VERSION: u32 = 1;
@@ -88,7 +88,7 @@ pub enum Event {
         hint: Option<String>,
         // Determines the exit code, also when the run is shown later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        kind: Option<Kind>,
+        kind: Option<ErrorKind>,
     },
     /// The run was cancelled.
     #[serde(rename = "run.cancelled")]
@@ -219,7 +219,7 @@ pub enum Event {
         // Those of `out` that were spent on reasoning, if the service counts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<u64>,
-        // How much the model was asked to reason, if it can be told.
+        // How much the model was asked to reason; absent if that is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<ReasoningEffort>,
         usd: Option<f64>,
@@ -259,7 +259,7 @@ pub enum Event {
     ReportRated { rating: Rating },
     /// A public link to the report was created.
     #[serde(rename = "report.shared")]
-    ReportShared { share: Share },
+    ReportShared { share: ShareLink },
     /// All public links were revoked.
     #[serde(rename = "report.unshared")]
     ReportUnshared {},

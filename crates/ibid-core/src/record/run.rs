@@ -2,10 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::event::RunOutcome;
 use super::{CountsByKind, Envelope, Event, Phase, RunMetrics};
-use crate::Kind;
+use crate::ErrorKind;
 use crate::domain::{
     Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Owner, Plan, Question, Rating,
-    Report, RunId, RuntimeProgress, Share, Source, StopReason, Strategy, TopicRelation, Usage,
+    Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy, TopicRelation, Usage,
 };
 
 /// Status of a run.
@@ -103,12 +103,12 @@ pub struct Run {
     pub rating: Option<Rating>,
     /// Public links to the report that were not revoked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub shares: Vec<Share>,
+    pub shares: Vec<ShareLink>,
     /// Why the run failed.
     pub error: Option<String>,
     /// The kind of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Kind>,
+    pub failure: Option<ErrorKind>,
     /// Advice on how to fix the failure, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,

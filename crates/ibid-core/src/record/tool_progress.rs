@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Phase};
-use crate::domain::{Coverage, CoverageRow, Mode, Question, Strategy, Vertical};
+use crate::domain::{Coverage, CoverageRow, OutputMode, Question, Strategy, Vertical};
 
 /// Progress of a run, for clients that show it as a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -159,7 +159,7 @@ impl ToolProgressTracker {
 fn rounds(question: &Question) -> u32 {
     let method = &question.method;
     match (question.mode, method.strategy) {
-        (Mode::Answer, _) => 1,
+        (OutputMode::Answer, _) => 1,
         (_, Some(Strategy::Supervisor)) => method.max_iterations.max(1),
         _ => method.depth.min(method.max_iterations).max(1),
     }

@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Run, RunStatus};
-use crate::domain::{Coverage, Mode, Report, RunId, Source};
+use crate::domain::{Coverage, OutputMode, Report, RunId, Source};
 
 /// Progress from the first round to the last one, as a share of the whole.
 const ROUNDS_SHARE: f64 = 0.75;
 /// Progress once the report is written and only checks are left.
-const WRITTEN: f64 = 0.95;
+const WRITTEN_PROGRESS: f64 = 0.95;
 
 /// The tools whose traces follow the events of a run. No other tool may have such a name.
 pub const RUN_TOOLS: [&str; 2] = ["deep_research", "agentic_search"];
@@ -115,8 +115,8 @@ impl ToolTrace {
             user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
             org_id: owner.as_ref().and_then(|owner| owner.org.clone()),
             tool_name: match question.mode {
-                Mode::Report | Mode::Answer => RUN_TOOLS[0],
-                Mode::Evidence => RUN_TOOLS[1],
+                OutputMode::Report | OutputMode::Answer => RUN_TOOLS[0],
+                OutputMode::Evidence => RUN_TOOLS[1],
             }
             .to_owned(),
             input_params: replace_nul_in_json(json!({
@@ -213,7 +213,7 @@ impl TraceFacts {
     /// Estimates progress. Rounds take most of it; only an upper limit of their number is known.
     fn progress(&self, planned: bool, most: u32) -> f64 {
         if self.written {
-            return WRITTEN;
+            return WRITTEN_PROGRESS;
         }
         let begun = match (self.started_at.is_some(), planned) {
             (false, _) => 0.0,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use super::blocks::FlatBlock;
 
 /// Characters at the beginning of a text that are compared.
-const HEAD: usize = 48;
+const COMPARED_CHARS: usize = 48;
 
 /// Bytes; a shorter beginning of a description may occur in a block by chance.
 const MIN_HEAD: usize = 24;
@@ -38,7 +38,7 @@ pub(super) fn find(flat: &[FlatBlock], descriptions: &[String]) -> Vec<bool> {
 
 /// The first [`HEAD`] characters.
 fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(HEAD);
+    let end = text.char_indices().nth(COMPARED_CHARS);
     end.map_or(text, |(at, _)| &text[..at])
 }
 

@@ -22,7 +22,7 @@ const MIN_SCORE: i32 = 3;
 /// Bytes of the text of an element whose class names a date; a longer text is more than a date.
 const MAX_NAMED: usize = 60;
 /// Characters at the beginning of a paragraph where a place and a date may be.
-const HEAD: usize = 48;
+const DATELINE_CHARS: usize = 48;
 /// Levels from an element up to the block that contains it.
 const MAX_LEVELS_UP: usize = 6;
 
@@ -178,7 +178,7 @@ fn is_named_date(dom: &Dom, id: NodeId) -> bool {
 
 /// The first [`HEAD`] characters of a text.
 fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(HEAD);
+    let end = text.char_indices().nth(DATELINE_CHARS);
     end.map_or(text, |pair| &text[..pair.0])
 }
 

@@ -15,7 +15,7 @@ const TO_CONTAINER: f32 = 0.2;
 const TO_NEIGHBOURS: f32 = 0.2;
 
 /// Levels from a block's element up to its container.
-const CONTAINER: usize = 3;
+const CONTAINER_LEVELS: usize = 3;
 
 /// The smoothed probabilities.
 pub(super) fn smooth(dom: &Dom, flat: &[FlatBlock], chances: &[f32]) -> Vec<f32> {
@@ -72,5 +72,5 @@ fn pull_to_group_mean<K: std::hash::Hash + Eq>(
 
 fn container(dom: &Dom, node: NodeId) -> NodeId {
     let up = std::iter::successors(Some(node), |it| dom.parent(*it));
-    up.take(CONTAINER + 1).last().unwrap_or(node)
+    up.take(CONTAINER_LEVELS + 1).last().unwrap_or(node)
 }

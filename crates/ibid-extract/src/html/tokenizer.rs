@@ -387,14 +387,14 @@ fn script_end(text: &str) -> usize {
 }
 
 /// Slots of the cache; a page uses about sixty names.
-const NAMES: usize = 256;
+const CACHE_SLOTS: usize = 256;
 
 /// A cache of names: creating a [`LocalName`] takes a keyed hash and lookups in two tables.
 struct NameCache(Vec<Option<LocalName>>);
 
 impl Default for NameCache {
     fn default() -> NameCache {
-        NameCache(vec![None; NAMES])
+        NameCache(vec![None; CACHE_SLOTS])
     }
 }
 
@@ -404,7 +404,7 @@ impl NameCache {
         let hash = name
             .bytes()
             .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let place = (hash ^ (hash >> 15)) as usize % NAMES;
+        let place = (hash ^ (hash >> 15)) as usize % CACHE_SLOTS;
         if let Some(known) = &self.0[place]
             && **known == *name
         {

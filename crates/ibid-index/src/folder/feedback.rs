@@ -7,13 +7,13 @@ use super::snapshot::IndexSnapshot;
 use super::term_index::{TermId, TermIndex};
 
 /// Passages that words are taken from.
-const PASSAGES: usize = 5;
+const FEEDBACK_PASSAGES: usize = 5;
 /// Words taken from them.
-const WORDS: usize = 60;
+const MAX_EXPANSION_WORDS: usize = 60;
 /// The weight of these words together, as a share of the query's.
-const SHARE: f32 = 0.3;
+const EXPANSION_WEIGHT: f32 = 0.3;
 /// A word in a larger share of the passages is too common.
-const COMMON: f32 = 0.1;
+const MAX_DOCUMENT_SHARE: f32 = 0.1;
 
 /// The postings of the words that the `best` passages share (best first), with their weights. `weight` is that of the whole
 /// query.
@@ -27,7 +27,7 @@ pub(super) fn feedback<'a>(
         return Ok(Vec::new());
     };
     let mut all: Vec<(TermId, f32)> = Vec::new();
-    for at in best.iter().take(PASSAGES) {
+    for at in best.iter().take(FEEDBACK_PASSAGES) {
         let passage = lexicon.passage_terms(at.row)?;
         let share = (at.score / top).powi(2) / passage.words.max(1) as f32;
         all.extend(passage.terms.iter().map(|term| (term.0, share * term.1 as f32)));
@@ -38,16 +38,16 @@ pub(super) fn feedback<'a>(
     for same in all.chunk_by(|a, b| a.0 == b.0) {
         let term = same[0].0;
         let having = lexicon.passage_count(term)?;
-        if having >= 2 && (having as f32) < COMMON * view.passages {
+        if having >= 2 && (having as f32) < MAX_DOCUMENT_SHARE * view.passages {
             let share: f32 = same.iter().map(|pair| pair.1).sum();
             weighted.push((share * view.idf(having), term));
         }
     }
     weighted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| lexicon.order(a.1, b.1)));
-    weighted.truncate(WORDS);
+    weighted.truncate(MAX_EXPANSION_WORDS);
     let sum: f32 = weighted.iter().map(|pair| pair.0).sum();
     weighted
         .into_iter()
-        .map(|(share, term)| Ok((SHARE * weight * share / sum, lexicon.postings(term)?)))
+        .map(|(share, term)| Ok((EXPANSION_WEIGHT * weight * share / sum, lexicon.postings(term)?)))
         .collect()
 }

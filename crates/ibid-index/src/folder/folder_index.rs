@@ -18,7 +18,7 @@ use super::schema::{IndexFields, VERSION};
 use super::search_index::SearchIndex;
 use super::semantic::{self, PassageText};
 use ibid_core::domain::{Hit, Page};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// How long to wait for another process that writes the same index.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,8 +76,8 @@ impl FolderIndex {
         let doing = || format!("opening the folder {}", path.display());
         let path = path.canonicalize().map_err(|why| {
             let kind = match why.kind() {
-                std::io::ErrorKind::NotFound => Kind::NotFound,
-                _ => Kind::Setup,
+                std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+                _ => ErrorKind::Setup,
             };
             Error::new(kind, doing())
                 .with_source(why)
@@ -159,7 +159,7 @@ impl FolderIndex {
         let documents = self.search_index().snapshot.documents;
         if documents == 0 {
             return Err(Error::new(
-                Kind::Transient,
+                ErrorKind::Transient,
                 format!("reading the folder {}", self.path.display()),
             )
             .with_source("another process is building its index")
@@ -189,11 +189,14 @@ impl FolderIndex {
     fn with_state<T>(&self, work: impl FnOnce(&FolderState) -> Result<T>) -> Result<T> {
         let state = self.state();
         let done = catch_unwind(AssertUnwindSafe(|| work(&state))).unwrap_or_else(|_| {
-            Err(Error::new(Kind::Internal, format!("reading the index of {}", self.path.display()))
-                .with_source("its rows are damaged")
-                .with_hint("try again: the index is rebuilt from the folder"))
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("reading the index of {}", self.path.display()),
+            )
+            .with_source("its rows are damaged")
+            .with_hint("try again: the index is rebuilt from the folder"))
         });
-        if done.as_ref().is_err_and(|error| error.kind() == Kind::Internal) {
+        if done.as_ref().is_err_and(|error| error.kind() == ErrorKind::Internal) {
             self.index_dir.mark_corrupt();
         }
         done
@@ -258,7 +261,7 @@ impl FolderIndex {
         })?
         .ok_or_else(|| {
             Error::new(
-                Kind::NotFound,
+                ErrorKind::NotFound,
                 format!("reading {} from {}", hit.key(), self.path.display()),
             )
         })
@@ -278,7 +281,7 @@ fn open_or_create(index_dir: &IndexDir, path: &Path) -> Result<FolderState> {
     let is_new = index_dir.label().is_none();
     let Some(write_lock) = index_dir.lock(LOCK_TIMEOUT)? else {
         return Err(Error::new(
-            Kind::Transient,
+            ErrorKind::Transient,
             format!("opening the index of {}", path.display()),
         )
         .with_source("another process is building it")

@@ -10,7 +10,7 @@ use super::disk::DiskDirectory;
 use super::hash::short_hash;
 use super::schema::{IndexFields, VERSION, register_tokenizer, schema, settings};
 use ibid_core::files::{create_private_dir, private_options, write_private};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The checksums of an index of up to this many bytes are verified when it is opened (about 10 ms).
 const MAX_VERIFIED_BYTES: u64 = 32 << 20;
@@ -72,7 +72,7 @@ impl IndexDir {
     }
 
     fn write_error(&self, why: std::io::Error) -> Error {
-        Error::new(Kind::Setup, format!("writing the index in {}", self.dir.display()))
+        Error::new(ErrorKind::Setup, format!("writing the index in {}", self.dir.display()))
             .with_source(why)
             .with_hint(NOT_WRITABLE)
     }
@@ -186,8 +186,8 @@ pub(super) fn index_error(doing: &str, why: tantivy::TantivyError) -> Error {
         _ => disk_hint(&why),
     };
     match hint.or(of_disk.then_some(CHECK_DISK)) {
-        Some(hint) => Error::new(Kind::Setup, doing).with_source(why).with_hint(hint),
-        None => Error::new(Kind::Internal, doing)
+        Some(hint) => Error::new(ErrorKind::Setup, doing).with_source(why).with_hint(hint),
+        None => Error::new(ErrorKind::Internal, doing)
             .with_source(why)
             .with_hint("remove the index with `ibid index rm`; it is rebuilt from the folder"),
     }
@@ -245,7 +245,7 @@ pub fn list_indexes(cache_dir: &Path) -> Result<Vec<(PathBuf, u64, u64)>> {
         Err(why) => {
             let dir = indexes_dir(cache_dir);
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!("listing the indexes in {}", dir.display()),
             )
             .with_source(why));
@@ -276,7 +276,7 @@ pub fn remove_index(cache_dir: &Path, path: &Path) -> Result<bool> {
     }
     let Some(_lock) = index_dir.lock(REMOVE_TIMEOUT)? else {
         return Err(Error::new(
-            Kind::Transient,
+            ErrorKind::Transient,
             format!("removing the index of {}", folder.display()),
         )
         .with_source("another process is writing it")
@@ -288,7 +288,7 @@ pub fn remove_index(cache_dir: &Path, path: &Path) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Error as IoError, ErrorKind};
+    use std::io::{Error as IoError, ErrorKind as Io};
     use std::sync::Arc;
 
     use tantivy::TantivyError;
@@ -298,16 +298,16 @@ mod tests {
     #[test]
     fn a_full_or_closed_disk_is_the_operator_s_to_mend_however_it_is_said() {
         let thread = |words: &str| TantivyError::ErrorInThread(words.to_owned());
-        let io = |kind: ErrorKind| TantivyError::IoError(Arc::new(IoError::from(kind)));
+        let io = |kind: Io| TantivyError::IoError(Arc::new(IoError::from(kind)));
         let cases = [
             (thread("IoError(Os { code: 28, message: \"No space left on device\" })"), "free some"),
-            (io(ErrorKind::StorageFull), "free some"),
+            (io(Io::StorageFull), "free some"),
             (
                 TantivyError::SystemError("No space left on device (os error 28)".to_owned()),
                 "free some",
             ),
-            (io(ErrorKind::ReadOnlyFilesystem), "writable"),
-            (io(ErrorKind::PermissionDenied), "writable"),
+            (io(Io::ReadOnlyFilesystem), "writable"),
+            (io(Io::PermissionDenied), "writable"),
             (
                 thread("A worker thread encountered an error (io::Error most likely) or panicked."),
                 "free space",
@@ -316,13 +316,13 @@ mod tests {
         for (why, hint) in cases {
             let words = why.to_string();
             let error = index_error("writing the index", why);
-            assert_eq!(error.kind(), Kind::Setup, "{words}");
+            assert_eq!(error.kind(), ErrorKind::Setup, "{words}");
             assert!(error.hint().unwrap().contains(hint), "{words}: {:?}", error.hint());
         }
         let error = index_error("writing the index", thread("index out of bounds"));
-        assert_eq!(error.kind(), Kind::Internal);
+        assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(error.hint().unwrap().contains("index rm"));
-        let error = index_error("reading the index", io(ErrorKind::UnexpectedEof));
-        assert_eq!(error.kind(), Kind::Internal);
+        let error = index_error("reading the index", io(Io::UnexpectedEof));
+        assert_eq!(error.kind(), ErrorKind::Internal);
     }
 }

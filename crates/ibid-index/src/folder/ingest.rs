@@ -41,7 +41,7 @@ pub(super) enum IngestOutcome {
     /// No outcome yet: this many documents have been read since the round began.
     Progress(u64),
     /// The file's bytes are already indexed.
-    Same { nth: usize },
+    Unchanged { nth: usize },
     /// The file was read; its documents are among the new rows.
     Read {
         nth: usize,
@@ -53,7 +53,7 @@ pub(super) enum IngestOutcome {
         faults: Vec<DocumentFailure>,
     },
     /// One document of a file could not be indexed; the others are.
-    Lost(DocumentFailure),
+    Unreadable(DocumentFailure),
     /// The file could not be opened.
     Closed { nth: usize, fault: DocumentFailure },
 }
@@ -172,7 +172,7 @@ impl FileReader<'_> {
             }
         };
         if known == Some(hash) {
-            return IngestOutcome::Same { nth };
+            return IngestOutcome::Unchanged { nth };
         }
         let stop = self.ingestion.stop;
         let mut documents = 0;
@@ -289,7 +289,7 @@ fn write_rows(
                 let doing = format!("indexing document {nth}");
                 let lost = file_failure(&path, &doing, &"the indexer panicked");
                 // Sending fails only if the calling thread has panicked.
-                let _ = messages.send(IngestMessage::Outcome(IngestOutcome::Lost(lost)));
+                let _ = messages.send(IngestMessage::Outcome(IngestOutcome::Unreadable(lost)));
                 ahead = next();
                 continue;
             };

@@ -12,7 +12,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, SegmentReader, TERMINATED};
 
 use super::postings::{PassagePostings, saturate};
-use super::snapshot::{IndexSnapshot, RowId, TITLE};
+use super::snapshot::{IndexSnapshot, RowId, TITLE_WEIGHT};
 use super::term_index::{PassageTerms, TermId, TermIndex, TermPositions};
 use ibid_core::domain::words::is_stop_word;
 
@@ -105,7 +105,7 @@ impl MemoryTermIndex {
             positions.clear();
             for entry in same {
                 let (field, option, weight) = if entry.title {
-                    (view.fields.title, IndexRecordOption::WithFreqs, TITLE)
+                    (view.fields.title, IndexRecordOption::WithFreqs, TITLE_WEIGHT)
                 } else {
                     let option = IndexRecordOption::WithFreqsAndPositions;
                     (view.fields.body, option, 1.0)

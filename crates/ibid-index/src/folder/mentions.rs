@@ -19,7 +19,7 @@ const MENTION_BONUS: f32 = 0.4;
 /// If several publishers are mentioned, the score of each further document of one is multiplied by this.
 const REPEAT_FACTOR: f32 = 0.9;
 /// Documents that are reordered so that the mentioned publishers alternate.
-const REORDERED: usize = 50;
+const MAX_REORDERED: usize = 50;
 
 /// The publishers and dates that a query mentions.
 pub(super) struct QueryMentions {
@@ -35,7 +35,7 @@ impl QueryMentions {
 
     /// How many documents [`QueryMentions::diversify`] reorders.
     pub(super) fn rerank_depth(&self) -> usize {
-        if self.publishers.len() < 2 { 0 } else { REORDERED }
+        if self.publishers.len() < 2 { 0 } else { MAX_REORDERED }
     }
 
     /// Raises the scores of matching passages whose publisher or date is mentioned.
@@ -81,7 +81,7 @@ impl QueryMentions {
             }
         }
         let mut seen = vec![0; self.publishers.len()];
-        let end = ranked.len().min(REORDERED);
+        let end = ranked.len().min(MAX_REORDERED);
         for at in 0..end {
             let publisher = |document: &RankedDocument| {
                 let (_, best) = document.passages.first()?;

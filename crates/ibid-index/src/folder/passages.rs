@@ -2,7 +2,7 @@
 use ibid_core::domain::Page;
 
 /// A page of up to this many bytes is one passage.
-const SHORT: usize = 2_400;
+const MAX_WHOLE_PAGE_BYTES: usize = 2_400;
 /// A passage of a longer page ends once it has this many bytes.
 const LONG_ENOUGH: usize = 1_200;
 
@@ -15,7 +15,7 @@ pub(super) fn passages(page: &Page) -> Vec<(usize, usize)> {
     let Some(last) = sentences.len().checked_sub(1) else {
         return Vec::new();
     };
-    if page.text().len() <= SHORT {
+    if page.text().len() <= MAX_WHOLE_PAGE_BYTES {
         return vec![(0, last)];
     }
     let mut found = Vec::new();

@@ -5,7 +5,7 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
-use super::snapshot::{IndexSnapshot, RowId, TITLE};
+use super::snapshot::{IndexSnapshot, RowId, TITLE_WEIGHT};
 
 /// BM25's saturation of repeated terms, the usual value.
 const K1: f32 = 1.2;
@@ -61,7 +61,7 @@ impl PassagePostings<'_> {
         let mut all = Vec::new();
         for (base, segment) in view.segments() {
             let mut found = counts(segment, view.fields.body, text, 1.0)?;
-            let titles = counts(segment, view.fields.title, text, TITLE)?;
+            let titles = counts(segment, view.fields.title, text, TITLE_WEIGHT)?;
             if !titles.is_empty() {
                 found.extend(titles);
                 found.sort_by_key(|pair| pair.0);

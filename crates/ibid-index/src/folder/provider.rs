@@ -16,7 +16,7 @@ use super::search_index::SearchIndex;
 use super::semantic::SemanticIndex;
 use ibid_core::domain::{Hit, Hits, Page, Query};
 use ibid_core::ports::{PageReader, SearchProvider};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Passages embedded between two commits of vectors.
 const EMBEDDING_BATCH: usize = 128;
@@ -206,6 +206,6 @@ impl PageReader for Folder {
 /// Runs `work` on a thread that may block.
 async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|why| {
-        Error::new(Kind::Internal, "the index task panicked or was cancelled").with_source(why)
+        Error::new(ErrorKind::Internal, "the index task panicked or was cancelled").with_source(why)
     })
 }

@@ -27,9 +27,9 @@ use super::snapshot::{IndexSnapshot, RowId};
 use super::term_index::{DiskTermIndex, TermIndex};
 
 /// What covering the whole query adds to the score of a passage, as a share of it.
-const COVERAGE: f32 = 0.5;
+const COVERAGE_WEIGHT: f32 = 0.5;
 /// Passages that are reranked by coverage and proximity.
-const RERANKED: usize = 50;
+const MAX_RERANKED: usize = 50;
 
 /// At least the best `n` documents that have a word of `query` or are `near` it, best first.
 pub(super) fn rank(
@@ -68,7 +68,7 @@ fn rank_by(
     for (at, bonus) in best.iter_mut().zip(bonuses) {
         let covered = wanted.iter().filter(|term| term.postings.position_of(at.row).is_some());
         let covered: f32 = covered.map(|it| it.idf).sum();
-        at.score = at.score * (1.0 + COVERAGE * covered / weight) + bonus;
+        at.score = at.score * (1.0 + COVERAGE_WEIGHT * covered / weight) + bonus;
         scores[at.row as usize] = at.score;
     }
     // A stable sort: ties stay in the order of document ids.
@@ -106,12 +106,12 @@ fn apply_filter(view: &IndexSnapshot, filter: &Filter, scores: &mut [f32]) -> ta
 
 /// The best passages by their score so far, best first; ties in the order of documents.
 fn top_passages(view: &IndexSnapshot, scores: &[f32]) -> Vec<ScoredRow> {
-    let mut found = top_rows(scores, RERANKED);
+    let mut found = top_rows(scores, MAX_RERANKED);
     found.sort_unstable_by(|a, b| {
         let by_place = || view.document_position(a.row).cmp(&view.document_position(b.row));
         b.score.total_cmp(&a.score).then_with(by_place)
     });
-    found.truncate(RERANKED);
+    found.truncate(MAX_RERANKED);
     found
 }
 

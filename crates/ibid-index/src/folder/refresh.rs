@@ -204,7 +204,7 @@ impl RefreshRun<'_> {
         let segments = ingestion.run(&mut |outcome| {
             match outcome {
                 IngestOutcome::Progress(documents) => progress.documents = before + documents,
-                IngestOutcome::Lost(_) => outcomes.push(outcome),
+                IngestOutcome::Unreadable(_) => outcomes.push(outcome),
                 _ => {
                     progress.files += 1;
                     outcomes.push(outcome);
@@ -213,7 +213,7 @@ impl RefreshRun<'_> {
             on(*progress);
         })?;
         for outcome in &outcomes {
-            let (IngestOutcome::Same { nth }
+            let (IngestOutcome::Unchanged { nth }
             | IngestOutcome::Read { nth, .. }
             | IngestOutcome::Closed { nth, .. }) = outcome
             else {
@@ -222,7 +222,7 @@ impl RefreshRun<'_> {
             let (file, before) = &round[*nth];
             let Some(before) = before else { continue };
             writer.delete_term(match outcome {
-                IngestOutcome::Same { .. } => Term::from_field_u64(fields.file, file.id),
+                IngestOutcome::Unchanged { .. } => Term::from_field_u64(fields.file, file.id),
                 _ => Term::from_field_u64(fields.from, file_version(file.id, *before)),
             });
         }
@@ -244,11 +244,11 @@ impl RefreshRun<'_> {
     ) -> tantivy::Result<()> {
         let (file, hash, documents, faults) = match outcome {
             IngestOutcome::Progress(_) => return Ok(()),
-            IngestOutcome::Lost(fault) | IngestOutcome::Closed { fault, .. } => {
+            IngestOutcome::Unreadable(fault) | IngestOutcome::Closed { fault, .. } => {
                 self.summary.faults.push(fault);
                 return Ok(());
             }
-            IngestOutcome::Same { nth } => {
+            IngestOutcome::Unchanged { nth } => {
                 let file = &round[nth].0;
                 let Some(was) = self.known.get(&file.id) else {
                     return Ok(());

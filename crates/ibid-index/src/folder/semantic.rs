@@ -13,7 +13,7 @@ use ibid_core::Result;
 use ibid_core::ports::{Embedder, PassageVector, VectorIndex};
 
 /// Passages whose similarity counts: so many that the least similar is no longer similar at all.
-const NEAREST: usize = 1_000;
+const MAX_NEAREST: usize = 1_000;
 /// The weight of similarity relative to words, both scaled to at most 1. The best on the development halves of three
 /// collections together (abstracts, aerodynamics, biomedicine), of 0.7 to 2 with 100 to 1,000 passages; all beat words alone.
 const WEIGHT: f32 = 1.2;
@@ -40,7 +40,7 @@ impl SemanticIndex {
     pub(super) async fn nearest(&self, query: &str) -> Result<Vec<(u64, f32)>> {
         let vectors = self.embedder.embed(&[query]).await?;
         match vectors.first() {
-            Some(vector) => self.vectors.nearest(vector, NEAREST).await,
+            Some(vector) => self.vectors.nearest(vector, MAX_NEAREST).await,
             None => Ok(Vec::new()),
         }
     }

@@ -7,7 +7,7 @@ use tantivy::{DocAddress, Searcher, SegmentReader};
 use super::schema::IndexFields;
 
 /// The weight of a word of the title relative to one of the body.
-pub(super) const TITLE: f32 = 1.5;
+pub(super) const TITLE_WEIGHT: f32 = 1.5;
 
 /// The number of a row, counted through all segments.
 pub(super) type RowId = u32;
@@ -56,7 +56,8 @@ impl IndexSnapshot {
                 let (Some(document), Some(nth)) = (document.first(doc), nth.first(doc)) else {
                     continue;
                 };
-                let length = bodies.fieldnorm(doc) as f32 + TITLE * titles.fieldnorm(doc) as f32;
+                let length =
+                    bodies.fieldnorm(doc) as f32 + TITLE_WEIGHT * titles.fieldnorm(doc) as f32;
                 let row = base + doc as usize;
                 places[row] = Some((document, nth as u32));
                 lengths[row] = length;

@@ -6,7 +6,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::hash::short_hash;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A file that changed more recently than this may change again within the resolution of its time of change.
 const MTIME_RESOLUTION: Duration = Duration::from_secs(2);
@@ -92,14 +92,14 @@ fn matcher(root: &Path, globs: &[String]) -> Result<Gitignore> {
     let mut builder = GitignoreBuilder::new(root);
     for glob in globs {
         builder.add_line(None, glob).map_err(|why| {
-            Error::new(Kind::Usage, format!("reading the glob `{glob}`"))
+            Error::new(ErrorKind::Usage, format!("reading the glob `{glob}`"))
                 .with_source(why)
                 .with_hint("write globs as in .gitignore, such as `*.log` or `drafts/`")
         })?;
     }
     builder
         .build()
-        .map_err(|why| Error::new(Kind::Usage, "combining the exclude globs").with_source(why))
+        .map_err(|why| Error::new(ErrorKind::Usage, "combining the exclude globs").with_source(why))
 }
 
 fn error_path(why: &ignore::Error, root: &Path) -> PathBuf {

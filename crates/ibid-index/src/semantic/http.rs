@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::vector::normalize;
 use ibid_core::ports::Embedder;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::embeddings::Embeddings;
 use ibid_llm::providers::Auth;
 use ibid_llm::{Dialect, ModelTarget};
@@ -33,7 +33,7 @@ impl HttpEmbedder {
             Dialect::Ollama => "/api/embed",
             _ => {
                 let what = format!("embeddings of {}", target.provider.name);
-                return Err(Error::new(Kind::Usage, what)
+                return Err(Error::new(ErrorKind::Usage, what)
                     .with_hint("name a provider with OpenAI's embeddings API, as in `openai:text-embedding-3-small`, or `custom` with `embedding.base_url`"));
             }
         };

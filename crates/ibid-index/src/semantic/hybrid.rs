@@ -9,7 +9,7 @@ use ibid_core::Result;
 use ibid_core::ports::{Embedder, Ranker};
 
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
-const MEANING: f32 = 2.0;
+const VECTOR_WEIGHT: f32 = 2.0;
 
 /// Combines [`LexicalRanker`] and the similarity of vectors: each is scaled to at most 1 among the given texts, and the two
 /// are added (a convex combination, which Bruch and others 2023 find better than fusion by rank).
@@ -42,7 +42,7 @@ impl Ranker for HybridRanker {
             vectors[1..].iter().map(|vector| cosine(vector, &vectors[0])).collect();
         let best = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let scaled = scale_to_unit(&similarity);
-        let score = |at: usize| words[at] / best + MEANING * scaled[at];
+        let score = |at: usize| words[at] / best + VECTOR_WEIGHT * scaled[at];
         Ok((0..texts.len())
             .map(|at| if texts[at].trim().is_empty() { 0.0 } else { score(at) })
             .collect())

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use super::vector::cosine;
 use ibid_core::files::{create_private_file, private_dir};
 use ibid_core::ports::{PassageVector, VectorIndex};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// One file holds the vectors of all collections.
 const SCHEMA: &str = "
@@ -180,9 +180,9 @@ impl VectorIndex for SqliteVectors {
 
     async fn nearest(&self, to: &[f32], n: usize) -> Result<Vec<(u64, f32)>> {
         let (loaded, to) = (self.loaded().await?, to.to_vec());
-        tokio::task::spawn_blocking(move || loaded.nearest(&to, n))
-            .await
-            .map_err(|error| Error::new(Kind::Internal, "comparing vectors").with_source(error))
+        tokio::task::spawn_blocking(move || loaded.nearest(&to, n)).await.map_err(|error| {
+            Error::new(ErrorKind::Internal, "comparing vectors").with_source(error)
+        })
     }
 
     async fn url_exists(&self, url: &str) -> Result<bool> {
@@ -196,7 +196,7 @@ impl VectorIndex for SqliteVectors {
 }
 
 fn sqlite_error(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
-    Error::new(Kind::Setup, format!("{doing} the vectors in {}", path.display()))
+    Error::new(ErrorKind::Setup, format!("{doing} the vectors in {}", path.display()))
         .with_source(it.to_string())
         .with_hint("check the free space and the write permission there; if you delete the file, the vectors are made again")
 }

@@ -28,11 +28,11 @@ impl LanguageModel for Thinker {
             ["max_tokens", "max_completion_tokens"].iter().find_map(|it| body[*it].as_u64());
         let limit = limit.map_or(u32::MAX, |limit| limit as u32);
         if let Some(name) = self.refuses.iter().find(|name| !body[**name].is_null()) {
-            return Err(Error::new(Kind::Malformed, "asking")
+            return Err(Error::new(ErrorKind::Malformed, "asking")
                 .with_reason(FailureReason::RefusedParameter((*name).to_owned())));
         }
         if self.window.is_some_and(|window| limit > window) {
-            return Err(Error::new(Kind::Malformed, "asking")
+            return Err(Error::new(ErrorKind::Malformed, "asking")
                 .with_reason(FailureReason::PromptTooLong { window: self.window }));
         }
         let little = body["reasoning_effort"] == "low" || body["reasoning_effort"] == "none";
@@ -179,7 +179,7 @@ async fn a_budget_too_small_for_room_pays_for_the_answer() {
             self.0.lock().unwrap().push(prompt.max_tokens);
             match prompt.max_tokens {
                 Some(0..=600) => Ok(Completion::from_text("moss")),
-                _ => Err(Error::new(Kind::Exhausted, "the budget of $0.01 has no room")),
+                _ => Err(Error::new(ErrorKind::Exhausted, "the budget of $0.01 has no room")),
             }
         }
     }

@@ -16,7 +16,7 @@ fn what_is_set_aside_is_not_given_twice() {
     let budget = budget(0.5, 0.0);
     let first = budget.reserve("m", dollars(0.3), false).unwrap();
     let error = budget.reserve("m", dollars(0.3), false).unwrap_err();
-    assert_eq!(error.kind(), Kind::Exhausted);
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
     first.settle(dollars(0.1));
     let _second = budget.reserve("m", dollars(0.3), false).unwrap();
     assert_eq!(budget.spent().usd, Some(0.1));
@@ -63,7 +63,7 @@ fn a_cost_above_its_estimate_is_booked_and_ends_the_spending() {
     reservation.settle(dollars(0.9));
     assert_eq!(budget.spent().usd, Some(0.9));
     let error = budget.reserve("m", dollars(0.01), true).unwrap_err();
-    assert_eq!(error.kind(), Kind::Exhausted);
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn what_costs_nothing_needs_no_money() {
 fn an_unknown_price_is_refused_only_where_money_is_bounded() {
     let unknown = CallCost { usd: None, ..dollars(0.0) };
     let error = budget(1.0, 0.2).reserve("custom/m-1", unknown, true).unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
     assert!(error.to_string().contains("custom/m-1"), "{error:?}");
     assert!(error.hint().unwrap().contains("`price`"));
     let open = CostBudget::new(BudgetCaps::default(), ModelSpend::default());
@@ -87,7 +87,7 @@ fn an_unknown_price_is_refused_only_where_money_is_bounded() {
     assert_eq!(open.spent().usd, None);
     let later = CostBudget::new(budget(1.0, 0.2).0.caps, open.spent());
     let error = later.reserve("m", dollars(0.1), true).unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
 }
 
 #[test]
@@ -117,7 +117,7 @@ async fn a_call_waits_while_those_under_way_hold_what_would_suffice() {
     let second = waiting.await.unwrap().unwrap();
     let begun = Instant::now();
     let late = budget.reserve_or_wait("m", dollars(0.8), false, minute).await;
-    assert_eq!(late.unwrap_err().kind(), Kind::Exhausted);
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::Exhausted);
     assert_eq!(begun.elapsed(), minute);
     second.settle(dollars(0.8));
     let never = budget.reserve_or_wait("m", dollars(0.8), false, minute).await;
@@ -205,7 +205,7 @@ fn simulate(seed: u64) {
             match budget.reserve("m", most, finishing) {
                 Ok(reservation) => under_way.push((reservation, most)),
                 Err(error) => {
-                    assert_eq!(error.kind(), Kind::Exhausted);
+                    assert_eq!(error.kind(), ErrorKind::Exhausted);
                     refused = true;
                 }
             }

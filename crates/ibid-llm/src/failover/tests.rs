@@ -30,7 +30,7 @@ async fn ask(model: &FailoverModel) -> Result<Completion> {
 #[tokio::test(start_paused = true)]
 async fn the_next_model_answers_for_one_that_fails_for_good() {
     let refused = || ScriptedReply::Fault("", ServiceError::malformed("unknown parameter"));
-    for say in [refusal(500, None), ScriptedReply::Error(Kind::Setup), refused()] {
+    for say in [refusal(500, None), ScriptedReply::Error(ErrorKind::Setup), refused()] {
         let first = ScriptedModel::new("a/one", [say]);
         let second = ScriptedModel::new("b/two", []);
         let failover = failover(&[(&first, None), (&second, None)]);
@@ -51,10 +51,10 @@ async fn what_no_other_model_would_do_better_is_returned() {
         },
     );
     for (say, kind) in [
-        (ScriptedReply::Error(Kind::Exhausted), Kind::Exhausted),
-        (ScriptedReply::Error(Kind::Cancelled), Kind::Cancelled),
-        (ScriptedReply::Error(Kind::Internal), Kind::Internal),
-        (filtered, Kind::Malformed),
+        (ScriptedReply::Error(ErrorKind::Exhausted), ErrorKind::Exhausted),
+        (ScriptedReply::Error(ErrorKind::Cancelled), ErrorKind::Cancelled),
+        (ScriptedReply::Error(ErrorKind::Internal), ErrorKind::Internal),
+        (filtered, ErrorKind::Malformed),
     ] {
         let first = ScriptedModel::new("a/one", [say]);
         let second = ScriptedModel::new("b/two", []);
@@ -65,10 +65,10 @@ async fn what_no_other_model_would_do_better_is_returned() {
 
 #[tokio::test(start_paused = true)]
 async fn the_error_names_every_model_and_its_fault() {
-    let first = ScriptedModel::new("a/one", [ScriptedReply::Error(Kind::Setup)]);
+    let first = ScriptedModel::new("a/one", [ScriptedReply::Error(ErrorKind::Setup)]);
     let second = ScriptedModel::new("b/two", [refusal(529, None)]);
     let error = ask(&failover(&[(&first, None), (&second, None)])).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transient);
+    assert_eq!(error.kind(), ErrorKind::Transient);
     assert_eq!(
         error.chain(),
         "no model answered: a/one: something else; b/two: asking b/two: status 529: not now"
@@ -80,7 +80,7 @@ async fn the_fault_of_a_single_model_is_its_own() {
     let model = ScriptedModel::new("a/one", [refusal(429, Some(9))]);
     let error = ask(&failover(&[(&model, None)])).await.unwrap_err();
     assert_eq!(ServiceError::find_in(&error).unwrap().status, Some(429));
-    assert_eq!(FailoverModel::new(Vec::new()).err().unwrap().kind(), Kind::Setup);
+    assert_eq!(FailoverModel::new(Vec::new()).err().unwrap().kind(), ErrorKind::Setup);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +144,7 @@ async fn when_all_rest_the_error_says_so_at_once() {
         assert!(ask(&failover).await.is_err());
     }
     let error = ask(&failover).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transient);
+    assert_eq!(error.kind(), ErrorKind::Transient);
     assert_eq!(
         error.chain(),
         "no model answered: a/one is paused after 3 failures in a row; the last one: asking a/one: status 500: not now"

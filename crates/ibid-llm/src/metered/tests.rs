@@ -3,7 +3,7 @@ use futures_util::future::join_all;
 use super::*;
 use crate::cost_budget::{BudgetCaps, ModelSpend};
 use crate::scripted::{ScriptedModel, ScriptedReply, completion, prompt, refusal};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::{ChatMessage, Role, Schema};
 
 /// One dollar per 1000 input tokens, two per 1000 output tokens.
@@ -87,7 +87,7 @@ async fn a_refused_call_costs_nothing_and_a_lost_one_its_estimate() {
         (refusal(504, None), MOST),
         (refusal(408, None), MOST),
         (lost(), MOST),
-        (ScriptedReply::Error(Kind::Malformed), MOST),
+        (ScriptedReply::Error(ErrorKind::Malformed), MOST),
     ] {
         let budget = budget(Some(1.0));
         let model = ScriptedModel::new("a/b", [say]);
@@ -141,7 +141,7 @@ async fn an_unknown_price_is_refused_before_anything_is_sent() {
     let inner: Arc<dyn LanguageModel> = model.clone();
     let bounded = MeteredModel::new(Arc::clone(&inner), budget(Some(1.0)), None, 100);
     let error = bounded.complete(&prompt("write"), None).await.unwrap_err();
-    assert_eq!((error.kind(), model.count()), (Kind::Setup, 0));
+    assert_eq!((error.kind(), model.count()), (ErrorKind::Setup, 0));
     assert!(error.to_string().contains("custom/b"));
     let unbounded = budget(None);
     let open = MeteredModel::new(inner, unbounded.clone(), None, 100);
@@ -162,7 +162,7 @@ async fn research_leaves_what_finishing_needs() {
             Err(error) => break error,
         }
     };
-    assert_eq!(error.kind(), Kind::Exhausted);
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(researched, 7, "0.84 of 0.96 dollars; one more may take 0.221");
     assert!(metered.complete(&prompt("write.summary"), None).await.is_ok());
     assert_eq!(model.count(), 8);

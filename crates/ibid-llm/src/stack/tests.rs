@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::*;
 use crate::cost_budget::{BudgetCaps, ModelSpend};
 use crate::scripted::{ScriptedModel, ScriptedReply, prompt, refusal};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::SeededRng;
 use ibid_net::service_error::ServiceError;
 
@@ -29,7 +29,7 @@ fn chosen() -> ModelSpec {
     ModelSpec {
         price: Some(Price { input: 1000.0, output: 2000.0, ..Price::default() }),
         max_output: 100,
-        ..ModelSpec::at_list_price(found.unwrap())
+        ..ModelSpec::from_table(found.unwrap(), ModelTable::embedded())
     }
 }
 
@@ -61,7 +61,7 @@ async fn a_spent_purse_is_neither_tried_again_nor_passed_on() {
     };
     let all = FailoverModel::new(models.iter().map(choice).collect()).unwrap();
     let error = all.complete(&prompt("write"), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Exhausted);
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert!(error.to_string().starts_with("the budget of $0.10 is spent"));
     assert_eq!((models[0].count(), models[1].count()), (0, 0));
 }

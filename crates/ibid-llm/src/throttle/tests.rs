@@ -63,7 +63,7 @@ async fn the_number_never_falls_below_one() {
 #[tokio::test(start_paused = true)]
 async fn other_faults_say_nothing_about_load() {
     let lost = ScriptedReply::Fault("", ServiceError::truncated());
-    let script = [lost, refusal(500, None), ScriptedReply::Error(Kind::Setup)];
+    let script = [lost, refusal(500, None), ScriptedReply::Error(ErrorKind::Setup)];
     let model = ScriptedModel::new("a/b", script);
     let limiter = ConcurrencyLimiter::new(limits(8));
     let limited = limited(&model, &limiter);
@@ -94,7 +94,7 @@ async fn a_time_beyond_ones_patience_is_told_at_once() {
     assert!(ask(&limited).await.is_err());
     let begun = Instant::now();
     let error = ask(&limited).await.unwrap_err();
-    assert_eq!((error.kind(), begun.elapsed()), (Kind::Transient, Duration::ZERO));
+    assert_eq!((error.kind(), begun.elapsed()), (ErrorKind::Transient, Duration::ZERO));
     let fault = ServiceError::find_in(&error).unwrap();
     assert_eq!(fault.retry_after, Some(SECOND * 500));
     assert!(fault.unsent);

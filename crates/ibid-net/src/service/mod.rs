@@ -22,7 +22,7 @@ use crate::service_error::ServiceError;
 use crate::web::decode_body;
 use ibid_core::ports::{Egress, host_and_port};
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 pub use crate::rate_limit::{RateLimiter, RateLimiters};
 
@@ -248,7 +248,7 @@ impl ServiceClient {
                 limiter.pause_for(wait);
             }
             // A timeout usually repeats, and callers have other providers to try.
-            let again = fault.kind == Kind::Transient && !late;
+            let again = fault.kind == ErrorKind::Transient && !late;
             // If the requested delay is too long, the call fails.
             let again =
                 again && fault.retry_after.is_none_or(|retry_after| retry_after <= MAX_RETRY_AFTER);
@@ -344,7 +344,7 @@ impl ServiceClient {
             _ if fault.reason == Some(FailureReason::Unreachable) && is_offline() => {
                 "check the connection of this machine, or search a folder with --folder"
             }
-            Kind::Transient => "check that the server is up, and try again",
+            ErrorKind::Transient => "check that the server is up, and try again",
             _ => "check the address, the key and the model's name",
         };
         fault.into_error(format!("asking {}", self.name)).with_hint(hint)

@@ -3,7 +3,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// An address block such as `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl FromStr for Cidr {
     /// Parses `10.0.0.0/8`, `fd00::/8`, or a single address.
     fn from_str(text: &str) -> Result<Cidr, Error> {
         let wrong = || {
-            Error::new(Kind::Usage, format!("invalid address block `{text}`"))
+            Error::new(ErrorKind::Usage, format!("invalid address block `{text}`"))
                 .with_hint("use a form such as 10.0.0.0/8, fd00::/8 or 127.0.0.1")
         };
         let (first, bits) = text.split_once('/').unwrap_or((text, ""));

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Row, SqlitePool};
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The table name contains the version of the schema and its content.
 const SCHEMA: &str = "
@@ -178,7 +178,7 @@ impl WebCache {
     }
 
     /// Records that the entry of `key` was revalidated and is unchanged.
-    pub async fn confirm(&self, what: CacheKind, key: &str) {
+    pub(crate) async fn confirm(&self, what: CacheKind, key: &str) {
         let key = self.scoped_key(what, key);
         let _fault =
             sqlx::query("update kept_1 set asked = $1, used = $1 where kind = $2 and key = $3")
@@ -242,7 +242,7 @@ async fn opened(path: &Path) -> sqlx::Result<SqlitePool> {
 }
 
 fn cache_error(path: &Path, it: sqlx::Error) -> Error {
-    Error::new(Kind::Setup, format!("opening {}", path.display()))
+    Error::new(ErrorKind::Setup, format!("opening {}", path.display()))
         .with_source(it)
         .with_hint("make cache_dir writable, or set page_cache_hours and search_cache_hours to 0")
 }

@@ -10,7 +10,7 @@ use ruzstd::decoding::StreamingDecoder;
 /// Maximum ratio of decompressed to compressed size, above [`SMALL`].
 const MAX_RATIO: usize = 200;
 /// Decompressed size up to which the ratio is not checked, in bytes.
-const SMALL: usize = 1 << 20;
+const UNCHECKED_BYTES: usize = 1 << 20;
 /// Maximum zstd window, bytes: the limit of RFC 9659 for the web.
 const ZSTD_WINDOW: u64 = 8 << 20;
 /// Maximum zstd frames of a body.
@@ -22,11 +22,11 @@ pub(crate) enum DecodeError {
     /// It exceeds the maximum size.
     TooLarge,
     /// It looks like a decompression bomb.
-    Swells,
+    Bomb,
     /// It has an encoding that was not requested, or several.
-    Packing,
+    UnexpectedEncoding,
     /// It is damaged.
-    Torn,
+    Corrupt,
 }
 
 impl DecodeError {
@@ -34,9 +34,9 @@ impl DecodeError {
     pub(crate) fn message(self) -> &'static str {
         match self {
             DecodeError::TooLarge => "the body exceeds the size limit",
-            DecodeError::Swells => "the body looks like a decompression bomb",
-            DecodeError::Packing => "the content encoding was not requested",
-            DecodeError::Torn => "the compressed body is damaged",
+            DecodeError::Bomb => "the body looks like a decompression bomb",
+            DecodeError::UnexpectedEncoding => "the content encoding was not requested",
+            DecodeError::Corrupt => "the compressed body is damaged",
         }
     }
 }
@@ -71,16 +71,16 @@ struct ByteQueue {
 }
 
 /// Size of a piece, in bytes.
-const PIECE: usize = 64 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 
 impl ByteQueue {
     fn push(&mut self, mut more: &[u8]) {
         while !more.is_empty() {
-            if self.pieces.back().is_none_or(|it| it.len() == PIECE) {
-                self.pieces.push_back(Vec::with_capacity(PIECE));
+            if self.pieces.back().is_none_or(|it| it.len() == PIECE_BYTES) {
+                self.pieces.push_back(Vec::with_capacity(PIECE_BYTES));
             }
             if let Some(last) = self.pieces.back_mut() {
-                let (now, later) = more.split_at(more.len().min(PIECE - last.len()));
+                let (now, later) = more.split_at(more.len().min(PIECE_BYTES - last.len()));
                 last.extend_from_slice(now);
                 more = later;
             }
@@ -135,7 +135,7 @@ impl BodyDecoder {
             Some("deflate") => BodyEncoding::Deflate(Box::new(ZlibDecoder::new(sink))),
             Some("br") => BodyEncoding::Brotli(ByteQueue::default()),
             Some("zstd") => BodyEncoding::Zstd(ByteQueue::default()),
-            Some(_) => return Err(DecodeError::Packing),
+            Some(_) => return Err(DecodeError::UnexpectedEncoding),
         };
         Ok(BodyDecoder { how, came: 0, most })
     }
@@ -160,11 +160,11 @@ impl BodyDecoder {
             if sink.over {
                 return Err(DecodeError::TooLarge);
             }
-            if sink.bytes.len() > SMALL && sink.bytes.len() / MAX_RATIO > self.came {
-                return Err(DecodeError::Swells);
+            if sink.bytes.len() > UNCHECKED_BYTES && sink.bytes.len() / MAX_RATIO > self.came {
+                return Err(DecodeError::Bomb);
             }
             if written.is_err() {
-                return Err(DecodeError::Torn);
+                return Err(DecodeError::Corrupt);
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl BodyDecoder {
             Err(fault) if fault.kind() == std::io::ErrorKind::FileTooLarge => {
                 Err(DecodeError::TooLarge)
             }
-            Err(_) => Err(DecodeError::Torn),
+            Err(_) => Err(DecodeError::Corrupt),
         }
     }
 }
@@ -217,10 +217,10 @@ fn zstd(mut left: ByteQueue, came: usize, most: usize) -> Result<Vec<u8>, Decode
             return Ok(out);
         }
         let mut frame = StreamingDecoder::new_with_max_window_size(&mut left, ZSTD_WINDOW)
-            .map_err(|_| DecodeError::Torn)?;
+            .map_err(|_| DecodeError::Corrupt)?;
         drain(&mut frame, came, most, &mut out)?;
     }
-    Err(DecodeError::Torn)
+    Err(DecodeError::Corrupt)
 }
 
 /// Reads `from` into `out`, within the limits for `came` compressed bytes.
@@ -232,7 +232,7 @@ fn drain(
 ) -> Result<(), DecodeError> {
     let mut piece = vec![0; 16 << 10];
     loop {
-        let read = from.read(&mut piece).map_err(|_| DecodeError::Torn)?;
+        let read = from.read(&mut piece).map_err(|_| DecodeError::Corrupt)?;
         if read == 0 {
             return Ok(());
         }
@@ -240,8 +240,8 @@ fn drain(
             return Err(DecodeError::TooLarge);
         }
         out.extend_from_slice(&piece[..read]);
-        if out.len() > SMALL && out.len() / MAX_RATIO > came {
-            return Err(DecodeError::Swells);
+        if out.len() > UNCHECKED_BYTES && out.len() / MAX_RATIO > came {
+            return Err(DecodeError::Bomb);
         }
     }
 }
@@ -288,14 +288,17 @@ mod tests {
     #[test]
     fn a_bomb_is_broken_off_and_what_is_torn_is_known() {
         let bomb = gzip(&vec![0; 64 << 20]);
-        assert_eq!(decode_body("gzip", &bomb, 1 << 30), Err(DecodeError::Swells));
+        assert_eq!(decode_body("gzip", &bomb, 1 << 30), Err(DecodeError::Bomb));
         assert_eq!(decode_body("gzip", &bomb, 100_000), Err(DecodeError::TooLarge));
         assert_eq!(decode_body("", &[0; 100], 99), Err(DecodeError::TooLarge));
         let torn = gzip(b"cork floats");
-        assert_eq!(decode_body("gzip", &torn[..torn.len() - 6], 1 << 20), Err(DecodeError::Torn));
-        assert_eq!(decode_body("gzip", b"no gzip at all", 1 << 20), Err(DecodeError::Torn));
+        assert_eq!(
+            decode_body("gzip", &torn[..torn.len() - 6], 1 << 20),
+            Err(DecodeError::Corrupt)
+        );
+        assert_eq!(decode_body("gzip", b"no gzip at all", 1 << 20), Err(DecodeError::Corrupt));
         for twice in ["gzip, gzip", "br, br", "compress"] {
-            assert_eq!(decode_body(twice, b"", 10), Err(DecodeError::Packing));
+            assert_eq!(decode_body(twice, b"", 10), Err(DecodeError::UnexpectedEncoding));
         }
     }
 
@@ -313,15 +316,15 @@ mod tests {
             assert_eq!(whole.unwrap(), text.as_bytes(), "{coding}");
             assert_eq!(decode_body(coding, packed, 9_999), Err(DecodeError::TooLarge));
             let torn = decode_body(coding, &packed[..packed.len() - 3], 1 << 20);
-            assert_eq!(torn, Err(DecodeError::Torn), "{coding}");
-            assert_eq!(decode_body(coding, b"\xff\xffno", 99), Err(DecodeError::Torn));
+            assert_eq!(torn, Err(DecodeError::Corrupt), "{coding}");
+            assert_eq!(decode_body(coding, b"\xff\xffno", 99), Err(DecodeError::Corrupt));
         }
         let twice = [zstd.as_slice(), zstd.as_slice()].concat();
         assert_eq!(decode_body("zstd", &twice, 1 << 20).unwrap().len(), 2 * text.len());
         // 64 MiB of nothing in 54 bytes.
         let bomb = "cfffff7ff82700e2b14020f7fe9ffffffff04f00c4610180eefd3fffffffe19f0088c32200ddfb7ffeffffc33f0110870500baf7ff03";
         let bomb = hex::decode(bomb).unwrap();
-        assert_eq!(decode_body("br", &bomb, 1 << 30), Err(DecodeError::Swells));
+        assert_eq!(decode_body("br", &bomb, 1 << 30), Err(DecodeError::Bomb));
     }
 
     #[test]
@@ -329,8 +332,8 @@ mod tests {
         let frame =
             |window: u8| [b"\x28\xb5\x2f\xfd\x00", &[window][..], b"\x11\x00\x00hi"].concat();
         assert_eq!(decode_body("zstd", &frame(13 << 3), 99).unwrap(), b"hi");
-        assert_eq!(decode_body("zstd", &frame(17 << 3), 99), Err(DecodeError::Torn));
+        assert_eq!(decode_body("zstd", &frame(17 << 3), 99), Err(DecodeError::Corrupt));
         // The mark of brotli's large windows.
-        assert_eq!(decode_body("br", b"\x11\x1e\x00\x00", 99), Err(DecodeError::Torn));
+        assert_eq!(decode_body("br", b"\x11\x1e\x00\x00", 99), Err(DecodeError::Corrupt));
     }
 }

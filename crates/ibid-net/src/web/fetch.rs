@@ -471,11 +471,11 @@ impl Fetcher {
         let is_text = kind.starts_with("text/") || kind.contains("html") || kind.contains("xml");
         let most = if is_text { self.bounds.page_bytes } else { self.bounds.document_bytes };
         let decode_error = |error: super::decode::DecodeError| {
-            use super::decode::DecodeError::{Packing, Swells, TooLarge, Torn};
+            use super::decode::DecodeError::{Bomb, Corrupt, TooLarge, UnexpectedEncoding};
             let reason = match error {
-                TooLarge | Swells => ReadFailure::TooLarge,
-                Packing => ReadFailure::Unsupported,
-                Torn => ReadFailure::Broken,
+                TooLarge | Bomb => ReadFailure::TooLarge,
+                UnexpectedEncoding => ReadFailure::Unsupported,
+                Corrupt => ReadFailure::Broken,
             };
             FetchError::new(reason, error.message())
         };
@@ -503,7 +503,7 @@ impl Fetcher {
         }
         // Decompression takes time, and a panic in it should only affect this page.
         let whole = tokio::task::spawn_blocking(move || body.finish()).await;
-        let bytes = whole.unwrap_or(Err(super::decode::DecodeError::Torn));
+        let bytes = whole.unwrap_or(Err(super::decode::DecodeError::Corrupt));
         Ok(FetchedPage {
             url: target.url().to_string(),
             content_type,

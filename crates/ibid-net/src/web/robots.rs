@@ -6,7 +6,7 @@ pub const TOKEN: &str = "ibid";
 /// Maximum size of a robots.txt, bytes, as in RFC 9309, 2.5; the rest is ignored.
 pub const MAX_BYTES: usize = 500 * 1024;
 /// Maximum crawl delay that is respected.
-pub const SLOWEST: Duration = Duration::from_secs(10);
+pub const MAX_CRAWL_DELAY: Duration = Duration::from_secs(10);
 
 /// The rules of a robots.txt for one agent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,13 +31,8 @@ struct RobotsGroup {
 }
 
 impl Robots {
-    /// Allows everything: there is no robots.txt.
-    pub fn allow_all() -> Robots {
-        Robots::default()
-    }
-
     /// Disallows everything: the server failed to return its robots.txt.
-    pub fn deny_all() -> Robots {
+    pub(crate) fn deny_all() -> Robots {
         Robots { rules: vec![RobotsRule { allows: false, path: "/".to_owned() }], delay: None }
     }
 
@@ -73,8 +68,8 @@ impl Robots {
     }
 
     /// The requested crawl delay, at most [`SLOWEST`].
-    pub fn crawl_delay(&self) -> Option<Duration> {
-        self.delay.map(|delay| delay.min(SLOWEST))
+    pub(crate) fn crawl_delay(&self) -> Option<Duration> {
+        self.delay.map(|delay| delay.min(MAX_CRAWL_DELAY))
     }
 }
 
@@ -119,7 +114,7 @@ fn groups(text: &str) -> Vec<RobotsGroup> {
                     && let Ok(seconds) = value.parse::<f64>()
                     && seconds > 0.0
                 {
-                    let delay = Duration::from_secs_f64(seconds.min(SLOWEST.as_secs_f64()));
+                    let delay = Duration::from_secs_f64(seconds.min(MAX_CRAWL_DELAY.as_secs_f64()));
                     group.delay = group.delay.max(Some(delay));
                 }
             }
@@ -210,9 +205,7 @@ mod tests {
         assert!(allows(file, "/") && !allows(file, "/page.htm"));
         assert!(allows("user-agent: *\ndisallow:\n", "/"));
         assert!(allows("user-agent: *\ndisallow: /", "/robots.txt"));
-        assert!(
-            allows("", "/") && !Robots::deny_all().allows("/") && Robots::allow_all().allows("/")
-        );
+        assert!(allows("", "/") && !Robots::deny_all().allows("/"));
     }
 
     #[test]
@@ -272,10 +265,13 @@ mod tests {
         assert!(!robots.allows("/x") && robots.allows("/y"));
         assert_eq!(robots.crawl_delay(), Some(Duration::from_millis(3500)));
         let slow = Robots::parse(b"user-agent: ibid\ncrawl-delay: 86400\n", TOKEN);
-        assert_eq!(slow.crawl_delay(), Some(SLOWEST));
+        assert_eq!(slow.crawl_delay(), Some(MAX_CRAWL_DELAY));
         for odd in ["-1", "NaN", "inf", "ten"] {
             let it = Robots::parse(format!("user-agent: *\ncrawl-delay: {odd}").as_bytes(), TOKEN);
-            assert!(it.crawl_delay().is_none_or(|crawl_delay| crawl_delay == SLOWEST), "{odd}");
+            assert!(
+                it.crawl_delay().is_none_or(|crawl_delay| crawl_delay == MAX_CRAWL_DELAY),
+                "{odd}"
+            );
         }
         assert!(Robots::parse(b"<html><body>user-agent: x</body></html>", TOKEN).allows("/"));
         assert!(Robots::parse(&[0xff; 3000], TOKEN).allows("/"));

@@ -12,8 +12,8 @@ use crate::phrases::pluralize;
 use ibid_core::domain::{Claim, Coverage, CoverageRow, ItemId, Report};
 
 /// Maximum number of items and works in the diagram; more would be unreadable.
-const POINTS: usize = 8;
-const WORKS: usize = 12;
+const MAX_ITEMS: usize = 8;
+const MAX_WORKS: usize = 12;
 
 /// The label of works that only other parts of the report cite.
 const ELSEWHERE: &str = "Cited outside the sections";
@@ -24,12 +24,12 @@ const POINT: (u32, u32) = (226, 250);
 const WORK: (u32, u32) = (532, 188);
 
 /// The height of a line, the padding of a box, and the gap between boxes.
-const LINE: u32 = 16;
+const LINE_HEIGHT: u32 = 16;
 const PADDING: u32 = 8;
 const GAP: u32 = 10;
 
 /// The width of one terminal column in the diagram; a little more than letters need, because fonts differ.
-const COLUMN: u32 = 7;
+const COLUMN_WIDTH: u32 = 7;
 
 /// A box with text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl DiagramNode {
 
     /// The base line of line `nth`, from 0.
     pub fn base(&self, nth: &usize) -> u32 {
-        self.y + PADDING + 12 + LINE * (*nth as u32)
+        self.y + PADDING + 12 + LINE_HEIGHT * (*nth as u32)
     }
 
     fn center_y(&self) -> u32 {
@@ -88,8 +88,8 @@ struct DiagramGraph {
 impl DiagramGraph {
     /// The graph of a report; `None` for a single point on a single work.
     fn from_report(it: &Report) -> Option<DiagramGraph> {
-        let rows = it.coverage.get(..it.coverage.len().min(POINTS))?;
-        let shown = it.sources.len().min(WORKS);
+        let rows = it.coverage.get(..it.coverage.len().min(MAX_ITEMS))?;
+        let shown = it.sources.len().min(MAX_WORKS);
         if rows.len() < 2 || shown == 0 || it.unlisted {
             return None;
         }
@@ -239,12 +239,12 @@ fn mark(it: Coverage) -> &'static str {
 }
 
 fn node(place: (u32, u32), class: &'static str, text: &str, most: usize) -> DiagramNode {
-    let lines = wrap_text(text, ((place.1 - 20) / COLUMN) as usize, most);
+    let lines = wrap_text(text, ((place.1 - 20) / COLUMN_WIDTH) as usize, most);
     DiagramNode {
         x: place.0 + 1,
         y: 1,
         wide: place.1 - 2,
-        high: LINE * lines.len() as u32 + 2 * PADDING,
+        high: LINE_HEIGHT * lines.len() as u32 + 2 * PADDING,
         class,
         lines,
     }

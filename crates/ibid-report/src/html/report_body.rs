@@ -11,8 +11,8 @@ use super::view_models::{
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
 use crate::phrases::{checks_line, local_path, pluralize};
-use crate::{PagesByHash, framing};
-use ibid_core::domain::{Excerpt, Mode, Passage, Report};
+use crate::{PagesByHash, introduction};
+use ibid_core::domain::{Excerpt, OutputMode, Passage, Report};
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -93,7 +93,7 @@ impl ReportBody {
         } else {
             (1..=it.sources.len()).filter_map(|n| SourceCard::from_report(it, n)).collect()
         };
-        let answer = it.answer.as_ref().filter(|_| it.mode == Mode::Answer);
+        let answer = it.answer.as_ref().filter(|_| it.mode == OutputMode::Answer);
         let mut body = ReportBody {
             run: it.run.to_string(),
             lang: language_code(&it.lang),
@@ -105,10 +105,10 @@ impl ReportBody {
                 text: single_line(&answer.text),
                 chips: numbers.chips(&answer.citations),
             }),
-            is_report: it.mode == Mode::Report,
+            is_report: it.mode == OutputMode::Report,
             short: it.short.iter().map(|claim| numbers.sentence(claim)).collect(),
             sure: confidence_badge(&it.confidence),
-            introduction: framing::introduction(it, single_line),
+            introduction: introduction::introduction(it, single_line),
             groups: finding_groups(it, &numbers),
             parts: sections(it, &numbers),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
@@ -121,7 +121,7 @@ impl ReportBody {
             open: open_points(it),
             unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
             struck: (removed > 0).then(|| pluralize(removed, "sentence")),
-            conclusion: framing::conclusion(it, single_line),
+            conclusion: introduction::conclusion(it, single_line),
             method: method_rows(it),
             checks: check_rows(it),
             checks_line: checks_line(it),
@@ -196,9 +196,9 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
 fn check_rows(report: &Report) -> Vec<(&'static str, u32, u32)> {
     let checks = &report.checks;
     vec![
-        ("quotes verified", checks.quotes.held, checks.quotes.total),
-        ("claims cited", checks.claims.held, checks.claims.total),
-        ("numbers matched", checks.numbers.held, checks.numbers.total),
+        ("quotes verified", checks.quotes.passed, checks.quotes.total),
+        ("claims cited", checks.claims.passed, checks.claims.total),
+        ("numbers matched", checks.numbers.passed, checks.numbers.total),
     ]
 }
 

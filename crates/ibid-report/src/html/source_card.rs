@@ -117,7 +117,7 @@ impl SourceCard {
                 .map(|trust| (trust.score.clamp(0.0, 1.0) * 100.0).round() as u32),
             used: citing_sentences(report, n),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
-            coins: coins(it),
+            coins: coins_metadata(it),
         })
     }
 }
@@ -130,7 +130,7 @@ fn citing_sentences(report: &Report, n: usize) -> usize {
 
 /// The work as an OpenURL context object (Z39.88-2004). Reference managers look for it in the title of a `span` of class `Z3988`. Source:
 /// <https://en.wikipedia.org/wiki/COinS>.
-fn coins(it: &Source) -> String {
+fn coins_metadata(it: &Source) -> String {
     let scholarly =
         matches!(it.kind, SourceKind::Pubmed | SourceKind::Scholar) || it.work.doi.is_some();
     let mut out = url::form_urlencoded::Serializer::new(String::new());

@@ -9,7 +9,7 @@ use super::report_body::ReportBody;
 use super::style::STYLE;
 use crate::{PagesByHash, escape, json as records};
 use ibid_core::domain::Report;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 #[derive(Template)]
 #[template(path = "standalone.html")]
@@ -52,7 +52,9 @@ pub(super) fn render_page(body: &ReportBody, data: &Value) -> Result<String> {
         data: inert_json(data),
     }
     .render()
-    .map_err(|fault| Error::new(Kind::Internal, "writing the report as HTML").with_source(fault))
+    .map_err(|fault| {
+        Error::new(ErrorKind::Internal, "writing the report as HTML").with_source(fault)
+    })
 }
 
 /// The claim records and their evidence.

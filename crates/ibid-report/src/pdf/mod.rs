@@ -15,7 +15,7 @@ use typst_pdf::PdfOptions;
 
 use super::document::ReportDocument;
 use super::references::PartialDate;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 const TEMPLATE: &str = include_str!("report.typ");
 
@@ -39,7 +39,7 @@ pub fn write(report: &ReportDocument) -> Result<Vec<u8>> {
 
 fn typst_error(faults: &[SourceDiagnostic]) -> Error {
     let why: Vec<&str> = faults.iter().map(|error| error.message.as_str()).collect();
-    Error::new(Kind::Internal, "typesetting a PDF").with_source(why.join("; "))
+    Error::new(ErrorKind::Internal, "typesetting a PDF").with_source(why.join("; "))
 }
 
 /// The fonts of this program.
@@ -69,11 +69,11 @@ impl PdfWorld {
     fn new(report: &ReportDocument) -> Result<PdfWorld> {
         let file = |name: &str| {
             let path = VirtualPath::new(name)
-                .map_err(|_| Error::new(Kind::Internal, format!("naming {name}")))?;
+                .map_err(|_| Error::new(ErrorKind::Internal, format!("naming {name}")))?;
             Ok::<FileId, Error>(RootedPath::new(VirtualRoot::Project, path).intern())
         };
         let mut data = serde_json::to_value(report).map_err(|cause| {
-            Error::new(Kind::Internal, "writing a report as JSON").with_source(cause)
+            Error::new(ErrorKind::Internal, "writing a report as JSON").with_source(cause)
         })?;
         let day = PartialDate::parse(&report.date);
         data["day"] = match day.map(|day| (day.year, day.month, day.day)) {

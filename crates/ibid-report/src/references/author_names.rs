@@ -12,7 +12,7 @@ pub enum AuthorName {
         given: String,
     },
     /// An institution, or a name that cannot be parsed.
-    Whole(String),
+    Literal(String),
 }
 
 /// Words that occur in names of institutions.
@@ -40,20 +40,20 @@ impl AuthorName {
             INSTITUTIONS.split_whitespace().any(|it| it == word)
         });
         if institution || text.contains(strange) || words.first() == Some(&"The") {
-            return AuthorName::Whole(text);
+            return AuthorName::Literal(text);
         }
         if let Some((family, given)) = text.split_once(", ") {
             return if given.contains(',') || family.is_empty() || given.is_empty() {
-                AuthorName::Whole(text)
+                AuthorName::Literal(text)
             } else {
                 person(family, given)
             };
         }
         let [first, .., last] = words[..] else {
-            return AuthorName::Whole(text);
+            return AuthorName::Literal(text);
         };
         if words.len() > 6 || text.contains(',') {
-            return AuthorName::Whole(text);
+            return AuthorName::Literal(text);
         }
         // `Quill A`, `van der Oak JB`, as in PubMed.
         let initials = last.len() <= 3 && last.chars().all(char::is_uppercase);
@@ -95,7 +95,7 @@ impl AuthorName {
     pub fn family(&self) -> &str {
         match self {
             AuthorName::Person { family, .. } => family,
-            AuthorName::Whole(it) => it,
+            AuthorName::Literal(it) => it,
         }
     }
 
@@ -108,7 +108,7 @@ impl AuthorName {
     pub(crate) fn family_first(&self) -> String {
         match self {
             AuthorName::Person { family, given } => format!("{family}, {given}"),
-            AuthorName::Whole(it) => it.clone(),
+            AuthorName::Literal(it) => it.clone(),
         }
     }
 }

@@ -14,7 +14,7 @@ use hayagriva::{
 
 use super::{ReferenceEntry, csl};
 use crate::escape::{markdown, web_url};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The default style.
 pub const DEFAULT: &str = "vancouver";
@@ -62,14 +62,16 @@ pub fn write(all: &[ReferenceEntry], style: &str, lang: &str) -> Result<String> 
     let Some(style) = found else {
         let names: Vec<&str> = citation_styles().collect();
         let shown: String = plain_name(style);
-        return Err(Error::new(Kind::Usage, format!("unknown style `{shown}`"))
+        return Err(Error::new(ErrorKind::Usage, format!("unknown style `{shown}`"))
             .with_hint(format!("use one of {}", names.join(", "))));
     };
     let items: Vec<Item> = csl::items(all)
         .into_iter()
         .map(serde_json::from_value)
         .collect::<std::result::Result<_, _>>()
-        .map_err(|error| Error::new(Kind::Internal, "reading sources as CSL").with_source(error))?;
+        .map_err(|error| {
+            Error::new(ErrorKind::Internal, "reading sources as CSL").with_source(error)
+        })?;
     let locale = locale(lang);
     let mut driver = BibliographyDriver::new();
     for it in &items {

@@ -51,7 +51,7 @@ fn item(it: &ReferenceEntry) -> Value {
 fn name(it: &AuthorName) -> Value {
     match it {
         AuthorName::Person { family, given } => json!({"family": family, "given": given}),
-        AuthorName::Whole(it) => json!({"literal": it}),
+        AuthorName::Literal(it) => json!({"literal": it}),
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use serde_json::{Map, Number, Value};
 
 /// Most elements of a list that has no `maxItems` of its own.
-const LIST: usize = 1_000;
+const MAX_LIST_ITEMS: usize = 1_000;
 
 /// Deepest level at which schemas are followed.
-const DEPTH: usize = 24;
+const MAX_SCHEMA_DEPTH: usize = 24;
 
 /// Most fields searched of an object that only wraps the answer.
-const WRAPPED: usize = 16;
+const MAX_WRAPPER_FIELDS: usize = 16;
 
 /// Whether anything had to be changed.
 pub(super) type HasChanged = bool;
@@ -50,7 +50,7 @@ fn root(value: &Value, schema: &Value, depth: usize) -> Result<(Value, HasChange
         }
     }
     let inside: Vec<&Value> = match value {
-        Value::Object(fields) => fields.values().take(WRAPPED).collect(),
+        Value::Object(fields) => fields.values().take(MAX_WRAPPER_FIELDS).collect(),
         Value::Array(items) if items.len() == 1 => items.iter().collect(),
         Value::String(_) => vec![value],
         _ => Vec::new(),
@@ -142,7 +142,7 @@ impl Conformer {
         path: &ValuePath<'_>,
         depth: usize,
     ) -> Result<Value, String> {
-        if depth > DEPTH {
+        if depth > MAX_SCHEMA_DEPTH {
             return Err(path.fault("is nested too deeply"));
         }
         if nullable(schema) && is_null_like(value, kind(schema)) {
@@ -406,7 +406,7 @@ fn bound(schema: &Value) -> usize {
     schema
         .get("maxItems")
         .and_then(Value::as_u64)
-        .map_or(LIST, |it| usize::try_from(it).unwrap_or(LIST))
+        .map_or(MAX_LIST_ITEMS, |it| usize::try_from(it).unwrap_or(MAX_LIST_ITEMS))
 }
 
 fn is_null_like(value: &Value, kind: &str) -> bool {
@@ -460,7 +460,7 @@ fn numbers_in(text: &str) -> Vec<Value> {
             }
         }
         rest = &tail[end..];
-        if found.len() > LIST {
+        if found.len() > MAX_LIST_ITEMS {
             break;
         }
     }

@@ -5,7 +5,7 @@ use ibid_core::ports::Prompt;
 use super::template::sentence_line;
 
 /// Tokens that a chat template adds around a prompt, such as turn markers and separators.
-const AROUND: usize = 32;
+const TEMPLATE_TOKENS: usize = 32;
 
 /// An upper estimate of the tokens in `text`.
 ///
@@ -53,7 +53,7 @@ pub struct ContextWindow {
 impl ContextWindow {
     /// The room for the prompt.
     pub(crate) fn prompt_room(self) -> usize {
-        self.tokens.saturating_sub(self.answer).saturating_sub(AROUND)
+        self.tokens.saturating_sub(self.answer).saturating_sub(TEMPLATE_TOKENS)
     }
 
     /// The window that is left once `prompt`, without its page or evidence, is in it.

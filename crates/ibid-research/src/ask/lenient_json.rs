@@ -5,10 +5,10 @@
 use serde_json::{Map, Number, Value};
 
 /// Deepest nesting. Anything deeper is no answer.
-const DEPTH: usize = 32;
+const MAX_NESTING: usize = 32;
 
 /// Bytes of lookahead to tell a quote that ends a string from one inside it.
-const AHEAD: usize = 160;
+const MAX_LOOKAHEAD_BYTES: usize = 160;
 
 /// What was read from one place.
 pub(super) struct LenientValue {
@@ -85,7 +85,7 @@ impl<'a> LenientParser<'a> {
     }
 
     fn container(&mut self, depth: usize) -> Option<(Value, Truncation)> {
-        if depth >= DEPTH {
+        if depth >= MAX_NESTING {
             return None;
         }
         match self.peek()? {
@@ -421,7 +421,7 @@ fn closing_quote(quote: char) -> Option<char> {
 }
 
 fn lookahead_window(text: &str, at: usize) -> &str {
-    text.get(at..text.floor_char_boundary(at + AHEAD)).unwrap_or_default()
+    text.get(at..text.floor_char_boundary(at + MAX_LOOKAHEAD_BYTES)).unwrap_or_default()
 }
 
 /// Whether a quote before `ahead` ends its string.

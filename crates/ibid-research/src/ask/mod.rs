@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::prompts;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use parse::{ParseQuality, parse_answer};
 pub use streaming::{AnswerListener, SentenceStream};
 
@@ -74,7 +74,7 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
         let completion = match answer {
             Err(it)
                 if asked == 1
-                    && it.kind() == Kind::Malformed
+                    && it.kind() == ErrorKind::Malformed
                     && !it.is_prompt_too_long()
                     && prompt.schema.is_some() =>
             {
@@ -169,6 +169,9 @@ fn check_not_example(step: &str, answer: &str) -> std::result::Result<(), String
 }
 
 fn unusable_answer(model: &dyn LanguageModel, prompt: &Prompt, why: &str) -> Error {
-    Error::new(Kind::Malformed, format!("asking {} for step `{}`", model.name(), prompt.purpose))
-        .with_source(why.to_owned())
+    Error::new(
+        ErrorKind::Malformed,
+        format!("asking {} for step `{}`", model.name(), prompt.purpose),
+    )
+    .with_source(why.to_owned())
 }

@@ -13,12 +13,12 @@ use super::conform::{conform, only_list};
 use super::lenient_json;
 
 /// Longest answer that is parsed, in bytes.
-const LONGEST: usize = 2 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 
 /// Candidates kept of each class: the last ones, and some of the first, since an endless list comes after the
 /// answer.
-const KEPT: usize = 48;
-const FIRST: usize = 8;
+const MAX_LAST_CANDIDATES: usize = 48;
+const MAX_FIRST_CANDIDATES: usize = 8;
 
 /// A value and how it was obtained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn parse_answer<T: DeserializeOwned>(
     schema: &Value,
 ) -> Result<ParsedAnswer<T>, String> {
     let bare = text.trim().trim_start_matches('\u{FEFF}');
-    let bare = &bare[..bare.floor_char_boundary(LONGEST)];
+    let bare = &bare[..bare.floor_char_boundary(MAX_ANSWER_BYTES)];
     if let Ok(value) = serde_json::from_str::<Value>(bare) {
         let (value, changed) = deserialize_conformed::<T>(&value, schema)?;
         return Ok(ParsedAnswer {
@@ -180,8 +180,8 @@ fn find_candidates(text: &str) -> Candidates {
             } else {
                 &mut found.open
             };
-            if class.len() == KEPT {
-                class.remove(FIRST);
+            if class.len() == MAX_LAST_CANDIDATES {
+                class.remove(MAX_FIRST_CANDIDATES);
             }
             class.push_back(value);
         }

@@ -4,7 +4,7 @@ use super::parse::thinking_tag;
 use super::shapes::WrittenSentence;
 
 /// Longest string that is buffered, in bytes: anything longer is no sentence.
-const LONGEST: usize = 16_384;
+const MAX_SENTENCE_BYTES: usize = 16_384;
 
 /// Receives an answer as it is written. This is a preview; only the complete answer counts.
 pub trait AnswerListener: Send {
@@ -79,16 +79,17 @@ struct SentenceScanner {
 
 impl SentenceStream {
     /// Takes the next piece and calls `tell` for each sentence that is now complete.
-    pub fn push(&mut self, piece: &str, tell: OnSentence<'_>) {
+    pub fn push(&mut self, piece: &str, on_sentence: OnSentence<'_>) {
         let scan = &mut self.scan;
-        self.filter.push(piece, &mut |text| text.chars().for_each(|c| scan.push_char(c, tell)));
+        self.filter
+            .push(piece, &mut |text| text.chars().for_each(|c| scan.push_char(c, on_sentence)));
     }
 }
 
 impl SentenceScanner {
-    fn push_char(&mut self, it: char, tell: OnSentence<'_>) {
+    fn push_char(&mut self, it: char, on_sentence: OnSentence<'_>) {
         if let Some(object) = &mut self.object
-            && object.len() < LONGEST
+            && object.len() < MAX_SENTENCE_BYTES
         {
             object.push(it);
         }
@@ -108,7 +109,7 @@ impl SentenceScanner {
                 let whole = self.object.take();
                 let whole = whole.and_then(|it| serde_json::from_str(&it).ok());
                 if let Some(sentence) = whole {
-                    tell(self.headings.saturating_sub(1), &self.heading, sentence);
+                    on_sentence(self.headings.saturating_sub(1), &self.heading, sentence);
                 }
             }
             _ => {}
@@ -118,7 +119,9 @@ impl SentenceScanner {
     fn push_string_char(&mut self, it: char) {
         if it != '"' || self.escaped {
             self.escaped = it == '\\' && !self.escaped;
-            if let Some(open) = self.string.as_mut().filter(|string| string.len() < LONGEST) {
+            if let Some(open) =
+                self.string.as_mut().filter(|string| string.len() < MAX_SENTENCE_BYTES)
+            {
                 open.push(it);
             }
             return;

@@ -1,5 +1,5 @@
 //! Fills prompts from Markdown files; fences untrusted text so that it cannot escape.
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A filled template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn fill(file: &str, part: &str, values: &[(&str, &str)], used: &mut [bool]) -> R
 }
 
 fn fault(file: &str, what: &str) -> Error {
-    Error::new(Kind::Internal, format!("filling the prompt {file}: {what}"))
+    Error::new(ErrorKind::Internal, format!("filling the prompt {file}: {what}"))
 }
 
 /// Untrusted text in a fence: `<<<label`, the text, `>>>`.

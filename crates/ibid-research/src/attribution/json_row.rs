@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
 use super::judge_support;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Judges one row `{id, claim, source}`, where `source` is a text or a list of sentences, and returns `{id,
 /// verdict, score, quote}`. The `id` may be any JSON value and is returned unchanged.
 ///
 /// # Errors
-/// [`Kind::Usage`], naming the field at fault.
+/// [`ErrorKind::Usage`], naming the field at fault.
 pub fn check_row(row: &Value) -> Result<Value> {
     let Some(fields) = row.as_object() else {
         return Err(field_error("a row", "write one object {id, claim, source} per line"));
@@ -53,5 +53,5 @@ pub fn check_row(row: &Value) -> Result<Value> {
 }
 
 fn field_error(field: &str, hint: &str) -> Error {
-    Error::new(Kind::Usage, format!("reading {field} of a claim row")).with_hint(hint)
+    Error::new(ErrorKind::Usage, format!("reading {field} of a claim row")).with_hint(hint)
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use align::Alignment;
 pub use json_row::check_row;
-use signals::COUNT;
+use signals::SIGNALS;
 
 /// What the source says of the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,13 +59,13 @@ const DENIED: (f32, f32) = (0.5, 0.3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigureMatch {
     /// Each occurs there, or the claim has none.
-    There,
+    Match,
     /// Each occurs there, but where the source is about the claim it has another of the same kind.
-    Elsewhere,
+    MatchElsewhere,
     /// One occurs nowhere.
-    Lacking,
+    Missing,
     /// One occurs nowhere, and where the source is about the claim it has another of the same kind.
-    Other,
+    Conflict,
 }
 
 /// Judges `claim` by `source`: its sentences, or longer texts, which are split here.
@@ -78,25 +78,26 @@ pub(crate) fn judge_support_with_figures(
     claim: &str,
     source: &[String],
 ) -> (SupportVerdict, FigureMatch) {
-    let laid = align::align_claim(claim, source);
-    let Some(best) = laid.best else {
+    let alignment = align::align_claim(claim, source);
+    let Some(best) = alignment.best else {
         let nothing =
             SupportVerdict { verdict: SupportLevel::Unsupported, score: 0.0, quote: None };
-        return (nothing, FigureMatch::There);
+        return (nothing, FigureMatch::Match);
     };
-    let found = signals::compute_signals(&laid, best);
+    let found = signals::compute_signals(&alignment, best);
     let support = weighted_sum(&found, &weights::SUPPORT) + weights::SUPPORT_BIAS;
     let denied = signal_value(&found, "cov_best") > DENIED.0
         && signal_value(&found, "claim_denies").max(signal_value(&found, "source_denies"))
             > DENIED.1;
     let contradiction = weighted_sum(&found, &weights::CONTRADICTION) + weights::CONTRADICTION_BIAS;
-    let speaks = laid.coverage(&laid.window()) >= MIN_SENTENCE_CLAIM_SHARE;
-    let weighed = speaks && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support;
-    let verdict = if denied || weighed {
+    let covers_claim = alignment.coverage(&alignment.window()) >= MIN_SENTENCE_CLAIM_SHARE;
+    let contradicted =
+        covers_claim && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support;
+    let verdict = if denied || contradicted {
         SupportLevel::Contradicted
     } else if support >= 0.0 {
         SupportLevel::Supported
-    } else if support >= MIN_PARTLY_SUPPORTED_LOG_ODDS && speaks {
+    } else if support >= MIN_PARTLY_SUPPORTED_LOG_ODDS && covers_claim {
         SupportLevel::Partly
     } else {
         SupportLevel::Unsupported
@@ -105,15 +106,15 @@ pub(crate) fn judge_support_with_figures(
         signal_value(&found, "numbers_doc") > 0.0,
         signal_value(&found, "numbers_conflict") > 0.0,
     ) {
-        (false, false) => FigureMatch::There,
-        (false, true) => FigureMatch::Elsewhere,
-        (true, false) => FigureMatch::Lacking,
-        (true, true) => FigureMatch::Other,
+        (false, false) => FigureMatch::Match,
+        (false, true) => FigureMatch::MatchElsewhere,
+        (true, false) => FigureMatch::Missing,
+        (true, true) => FigureMatch::Conflict,
     };
     let verdict = SupportVerdict {
         verdict,
         score: 1.0 / (1.0 + (-support).exp()),
-        quote: (verdict != SupportLevel::Unsupported).then(|| best_quote(&laid, best, source)),
+        quote: (verdict != SupportLevel::Unsupported).then(|| best_quote(&alignment, best, source)),
     };
     (verdict, figures)
 }
@@ -125,11 +126,11 @@ pub fn named_signals(claim: &str, source: &[String]) -> Vec<(&'static str, f32)>
 }
 
 /// The signal called `name`.
-fn signal_value(found: &[(&str, f32); COUNT], name: &str) -> f32 {
+fn signal_value(found: &[(&str, f32); SIGNALS], name: &str) -> f32 {
     found.iter().find(|pair| pair.0 == name).map_or(0.0, |pair| pair.1)
 }
 
-fn weighted_sum(found: &[(&str, f32); COUNT], weights: &[f32; COUNT]) -> f32 {
+fn weighted_sum(found: &[(&str, f32); SIGNALS], weights: &[f32; SIGNALS]) -> f32 {
     found.iter().zip(weights).map(|((_, a), b)| a * b).sum()
 }
 

@@ -5,10 +5,10 @@ use super::terms::{Bound, TermKind, TextTerm};
 use ibid_core::domain::words::Number;
 
 /// The number of signals.
-pub(super) const COUNT: usize = 24;
+pub(super) const SIGNALS: usize = 24;
 
 /// The named signals of an alignment whose best sentence is `best`.
-pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f32); COUNT] {
+pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f32); SIGNALS] {
     let all: Vec<usize> = (0..it.sentences.len()).collect();
     let window = it.window();
     let alone = [best];
@@ -69,14 +69,14 @@ fn is_negated(terms: &[TextTerm]) -> bool {
 }
 
 /// A negation covers this many words after it, and one before ("is not", "none of the").
-const REACH: usize = 5;
+const NEGATION_WINDOW: usize = 5;
 
 /// Which of the words are under a negation.
 fn under_negation(terms: &[TextTerm]) -> Vec<bool> {
     let mut under = vec![false; terms.len()];
     for (at, term) in terms.iter().enumerate() {
         if lexicon::is_negation(&term.text) {
-            for it in under.iter_mut().take(at + REACH + 1).skip(at.saturating_sub(1)) {
+            for it in under.iter_mut().take(at + NEGATION_WINDOW + 1).skip(at.saturating_sub(1)) {
                 *it = !*it;
             }
         }

@@ -155,7 +155,7 @@ fn a_bad_row_names_the_field_at_fault() {
         (json!({"claim": "x", "source": ["a", 2]}), "`source[1]`"),
     ] {
         let fault = check_row(&row).unwrap_err();
-        assert_eq!(fault.kind(), ibid_core::Kind::Usage);
+        assert_eq!(fault.kind(), ibid_core::ErrorKind::Usage);
         assert!(fault.to_string().contains(field), "{fault}");
     }
 }

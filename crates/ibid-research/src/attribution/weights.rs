@@ -3,11 +3,11 @@
 //! Learned on the development halves of nine public sets of (claim, source, label) rows. Each set and each
 //! label weighs the same, and the sign of every weight is fixed by what its signal means. `evals attribution
 //! --fit` fits them again and reports how they do on held-out rows.
-use super::signals::COUNT;
+use super::signals::SIGNALS;
 
 /// Supported against all else.
 #[rustfmt::skip]
-pub(super) const SUPPORT: [f32; COUNT] = [
+pub(super) const SUPPORT: [f32; SIGNALS] = [
     0.197, // cov_doc
     0.279, // cov_best
     0.248, // cov_window
@@ -38,7 +38,7 @@ pub(super) const SUPPORT_BIAS: f32 = -0.772;
 
 /// Contradicted against all else.
 #[rustfmt::skip]
-pub(super) const CONTRADICTION: [f32; COUNT] = [
+pub(super) const CONTRADICTION: [f32; SIGNALS] = [
     0.000, // cov_doc
     0.000, // cov_best
     0.000, // cov_window

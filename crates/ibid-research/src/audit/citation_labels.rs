@@ -13,7 +13,7 @@ pub(super) enum CitationTarget {
 }
 
 /// Maximum number of numbers in one range.
-const RANGE: u32 = 30;
+const MAX_RANGE: u32 = 30;
 /// The number in `text`, if a citation may have it: `7`, `[7]`, `^7`, `⁷`.
 pub(super) fn citation_label(text: &str) -> Option<String> {
     let bare = text.trim().trim_matches(['[', ']', '(', ')', '^']);
@@ -40,7 +40,7 @@ pub(super) fn citation_numbers(text: &str) -> Option<Vec<String>> {
         } else if let Some((from, to)) = part.split_once(['-', '–', '—']) {
             let (from, to): (u32, u32) =
                 (citation_label(from)?.parse().ok()?, citation_label(to)?.parse().ok()?);
-            if from >= to || to - from > RANGE {
+            if from >= to || to - from > MAX_RANGE {
                 return None;
             }
             found.extend((from..=to).map(|index| index.to_string()));

@@ -12,15 +12,15 @@ pub(super) struct CitationMark {
     pub(super) range: Range<usize>,
     pub(super) to: Vec<CitationTarget>,
     /// Whether its text is part of the sentence: "the [survey](…) found".
-    pub(super) spoken: bool,
+    pub(super) has_link_text: bool,
 }
 
 /// Longest text of a bracket that is parsed.
-const INSIDE: usize = 120;
+const MAX_BRACKET_BYTES: usize = 120;
 /// Maximum number of bytes between two citations of one bracket.
-const AROUND: usize = 200;
+const MAX_GAP_BYTES: usize = 200;
 /// Longest address that is not a link.
-const ADDRESS: usize = 2_000;
+const MAX_ADDRESS_BYTES: usize = 2_000;
 /// Link texts that only say that there is a source.
 const POINTERS: &[&str] = &[
     "source",
@@ -53,7 +53,7 @@ pub(super) fn find_citations(block: &MarkdownBlock) -> Vec<CitationMark> {
         .iter()
         .map(|link| CitationMark {
             range: link.range.clone(),
-            spoken: !is_pointer(&block.text[link.range.clone()], &link.to),
+            has_link_text: !is_pointer(&block.text[link.range.clone()], &link.to),
             to: link.to.clone(),
         })
         .collect();
@@ -129,12 +129,12 @@ fn scan_text(text: &str, taken: &[Range<usize>], found: &mut Vec<CitationMark>) 
 }
 
 fn citation_mark(range: Range<usize>, to: impl Iterator<Item = CitationTarget>) -> CitationMark {
-    CitationMark { range, to: to.collect(), spoken: false }
+    CitationMark { range, to: to.collect(), has_link_text: false }
 }
 
 fn bracketed_citation(text: &str, at: usize, open: char, shut: char) -> Option<CitationMark> {
     let inside = &text[at + open.len_utf8()..];
-    let end = inside.char_indices().take(INSIDE).find(|pair| pair.1 == shut)?.0;
+    let end = inside.char_indices().take(MAX_BRACKET_BYTES).find(|pair| pair.1 == shut)?.0;
     let range = at..at + open.len_utf8() + end + shut.len_utf8();
     let inside = &inside[..end];
     if inside == "cite_start" {
@@ -154,7 +154,7 @@ fn bracketed_citation(text: &str, at: usize, open: char, shut: char) -> Option<C
 /// `https://…` that is not a link, without trailing punctuation or brackets.
 fn bare_address(text: &str, at: usize, until: usize) -> Option<CitationMark> {
     let rest = &text[at..until];
-    let rest = &rest[..rest.floor_char_boundary(ADDRESS)];
+    let rest = &rest[..rest.floor_char_boundary(MAX_ADDRESS_BYTES)];
     if !(rest.starts_with("http://") || rest.starts_with("https://")) {
         return None;
     }
@@ -188,7 +188,7 @@ fn bare_address(text: &str, at: usize, until: usize) -> Option<CitationMark> {
     (!host.is_empty()).then(|| CitationMark {
         range: at..at + address.len(),
         to: vec![CitationTarget::Address(address.to_owned())],
-        spoken: false,
+        has_link_text: false,
     })
 }
 
@@ -199,7 +199,7 @@ fn superscript_citation(text: &str, at: usize) -> Option<CitationMark> {
     }
     let sound = |c: char| lowered_digit(c).is_some() || c == ',' || c == '˒';
     let run = &text[at..];
-    let run = &run[..run.floor_char_boundary(INSIDE)];
+    let run = &run[..run.floor_char_boundary(MAX_BRACKET_BYTES)];
     let run = &run[..run.find(|it| !sound(it)).unwrap_or(run.len())];
     let run = run.trim_end_matches([',', '˒']);
     let labels = citation_numbers(&run.replace('˒', ","))?;
@@ -239,13 +239,13 @@ fn in_brackets(text: &str, marks: Vec<CitationMark>) -> Vec<CitationMark> {
             let end = group.last().map_or(0, |it| it.range.end);
             let until = rest.peek().map_or(text.len(), |it| it.range.start);
             let between = &text[end..until];
-            let between = &between[..between.floor_char_boundary(AROUND)];
+            let between = &between[..between.floor_char_boundary(MAX_GAP_BYTES)];
             if let Some(shut) = between.find([')', ']']) {
                 if is_filler(&between[..shut]) {
                     out.push(CitationMark {
                         range: open..end + shut + 1,
                         to: group.drain(..).flat_map(|it| it.to).collect(),
-                        spoken: false,
+                        has_link_text: false,
                     });
                 }
                 break;

@@ -459,7 +459,7 @@ fn trim_claim(text: &str) -> &str {
 }
 
 /// Maximum number of words before a dash that label a quotation.
-const LABEL: usize = 8;
+const MAX_LABEL_WORDS: usize = 8;
 
 /// The quotation alone, of a claim that is one quotation behind a label (`no — "…"`): the label says whose
 /// side it is on, and no source says that.
@@ -484,7 +484,11 @@ fn strip_label(text: &str) -> &str {
         Some(end) if word_count(&inside[end..]) == 0 => &inside[..end],
         Some(_) => return text,
     };
-    if word_count(label) <= LABEL && word_count(quoted) > 0 { quoted.trim() } else { text }
+    if word_count(label) <= MAX_LABEL_WORDS && word_count(quoted) > 0 {
+        quoted.trim()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

@@ -41,14 +41,14 @@ impl CleanText {
                 out.take(block, at..mark.range.start);
             }
             let start = out.text.len();
-            if mark.spoken {
+            if mark.has_link_text {
                 out.take(block, mark.range.clone());
             }
             let end = out.text.len();
             out.marks.push(PlacedCitation {
                 at: end,
                 to: mark.to.clone(),
-                words: mark.spoken.then_some(start..end),
+                words: mark.has_link_text.then_some(start..end),
             });
             at = at.max(mark.range.end);
         }

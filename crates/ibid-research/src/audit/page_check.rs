@@ -9,11 +9,11 @@ use ibid_core::domain::Page;
 use ibid_core::domain::words::content_stems;
 
 /// Maximum number of sentences of a page that is judged whole.
-const WHOLE: usize = 60;
+const MAX_FULL_SENTENCES: usize = 60;
 /// Sentences judged of a longer page: those that share most with the claim, each with its neighbours.
-const PICKED: usize = 20;
+const CANDIDATE_SENTENCES: usize = 20;
 /// Maximum number of quotes that a model is shown.
-const QUOTES: usize = 3;
+const MAX_QUOTES: usize = 3;
 
 /// What a source, or the best of several, says about a claim; better verdicts first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -89,13 +89,13 @@ fn require_figures(
 ) -> (AuditVerdict, Option<&'static str>) {
     match (verdict, figures) {
         (AuditVerdict::Unsupported, _) => (verdict, Some("no sentence of it says this")),
-        (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Other) => {
+        (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Conflict) => {
             (AuditVerdict::Contradicted, Some("it has another number there"))
         }
-        (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Lacking) => {
+        (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Missing) => {
             (AuditVerdict::Partly, Some("a number of the claim is not in it"))
         }
-        (AuditVerdict::Supported, FigureMatch::Elsewhere) => {
+        (AuditVerdict::Supported, FigureMatch::MatchElsewhere) => {
             (AuditVerdict::Partly, Some("a number of the claim stands elsewhere in it"))
         }
         _ => (verdict, None),
@@ -132,9 +132,9 @@ impl<'a> SentenceIndex<'a> {
         let (verdict, reason) = require_figures(found.verdict.into(), figures);
         let quote = found.quote.and_then(|quote| self.quote(quote, &runs));
         let mut near: Vec<PageQuote> = quote.iter().cloned().collect();
-        for nth in ranked.into_iter().take(QUOTES) {
+        for nth in ranked.into_iter().take(MAX_QUOTES) {
             let sentence = self.page.sentence(nth);
-            if near.len() < QUOTES && !near.iter().any(|quote| quote.text.contains(sentence)) {
+            if near.len() < MAX_QUOTES && !near.iter().any(|quote| quote.text.contains(sentence)) {
                 let start =
                     self.page.sentences().get(nth).map_or(0, |sentence| sentence.start as usize);
                 near.extend(self.quote_at(start, sentence.to_owned()));
@@ -165,12 +165,12 @@ impl<'a> SentenceIndex<'a> {
     /// The ranges to judge: stretches of sentences of one block, in the order of the page.
     fn judged_ranges(&self, ranked: &[usize]) -> Vec<Range<usize>> {
         let sentences = self.page.sentences();
-        let chosen: BTreeSet<usize> = if sentences.len() <= WHOLE {
+        let chosen: BTreeSet<usize> = if sentences.len() <= MAX_FULL_SENTENCES {
             (0..sentences.len()).collect()
         } else {
             let around =
                 |number: &usize| number.saturating_sub(1)..(number + 2).min(sentences.len());
-            ranked.iter().take(PICKED).flat_map(around).collect()
+            ranked.iter().take(CANDIDATE_SENTENCES).flat_map(around).collect()
         };
         let mut runs: Vec<(usize, Range<usize>)> = Vec::new();
         for nth in chosen {

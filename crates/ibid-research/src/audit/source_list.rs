@@ -34,7 +34,7 @@ const TITLES: &[&str] = &[
     "bibliografía",
 ];
 /// Maximum length of a title kept, in characters.
-const TITLE: usize = 300;
+const MAX_TITLE_CHARS: usize = 300;
 
 /// A block and its citations.
 pub(super) struct MarkedBlock {
@@ -263,7 +263,7 @@ fn parse_entry(marked: &MarkedBlock, range: Range<usize>) -> SourceEntry {
             .or_else(|| words.filter(|word| word.contains(' ')).map(str::to_owned))
             .or_else(|| leading_title(&whole[lead.map_or(0, |pair| pair.1)..]))
             .map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
-            .map(|it| it.chars().take(TITLE).collect()),
+            .map(|it| it.chars().take(MAX_TITLE_CHARS).collect()),
         at: block.file_offset(range.start),
         text,
     }

@@ -9,7 +9,7 @@ use crate::llm_session::TrackedModel;
 use crate::verify::judge_claim;
 use ibid_core::domain::{Page, Usage};
 use ibid_core::ports::RoleModel;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The result of fetching a source.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,9 +17,9 @@ pub enum SourceLookup {
     /// Its pages: one, or the documents of a file that holds several.
     Pages(Vec<Page>),
     /// It could not be fetched, for this reason.
-    Nowhere(String),
+    NotFound(String),
     /// It was not fetched because nothing cites it.
-    Unasked,
+    NotCited,
 }
 
 /// What one cited source says about a claim.
@@ -28,7 +28,7 @@ pub struct SourceVerdict {
     /// Its index in [`Audit::sources`].
     pub source: usize,
     /// The check against it; `Unreadable` without a page.
-    pub held: PageCheck,
+    pub check: PageCheck,
     /// Why it has no quote, or another verdict than the words alone give.
     pub reason: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct AuditedClaim {
     /// The best verdict of its sources.
     pub verdict: AuditVerdict,
     /// The verdict of each source, in the order cited.
-    pub heard: Vec<SourceVerdict>,
+    pub source_verdicts: Vec<SourceVerdict>,
 }
 
 /// An audited text.
@@ -72,13 +72,13 @@ pub fn audit_by_words(cited: CitedText, sought: Vec<SourceLookup>) -> Audit {
             line,
             text,
             verdict: AuditVerdict::Unreadable,
-            heard: sources.into_iter().map(no_verdict).collect(),
+            source_verdicts: sources.into_iter().map(no_verdict).collect(),
         })
         .collect();
     // Source by source, so that each page is indexed once and only one at a time.
     let mut citing: Vec<Vec<(usize, usize)>> = vec![Vec::new(); sought.len()];
     for (nth, claim) in claims.iter().enumerate() {
-        for (place, heard) in claim.heard.iter().enumerate() {
+        for (place, heard) in claim.source_verdicts.iter().enumerate() {
             citing[heard.source].push((nth, place));
         }
     }
@@ -101,7 +101,7 @@ pub fn audit_by_words(cited: CitedText, sought: Vec<SourceLookup>) -> Audit {
 fn no_verdict(source: usize) -> SourceVerdict {
     SourceVerdict {
         source,
-        held: PageCheck {
+        check: PageCheck {
             verdict: AuditVerdict::Unreadable,
             score: 0.0,
             quote: None,
@@ -119,10 +119,10 @@ fn check_against_source(
     found: &SourceLookup,
 ) {
     match found {
-        SourceLookup::Unasked => {}
-        SourceLookup::Nowhere(why) => {
+        SourceLookup::NotCited => {}
+        SourceLookup::NotFound(why) => {
             for &(claim, place) in citing {
-                claims[claim].heard[place].reason = Some(why.clone());
+                claims[claim].source_verdicts[place].reason = Some(why.clone());
             }
         }
         SourceLookup::Pages(pages) => {
@@ -135,9 +135,9 @@ fn check_against_source(
                     a.verdict.cmp(&b.verdict).then(by_score)
                 });
                 if let Some(best) = best {
-                    let heard = &mut claim.heard[place];
+                    let heard = &mut claim.source_verdicts[place];
                     heard.reason = best.reason.map(str::to_owned);
-                    heard.held = best;
+                    heard.check = best;
                 }
             }
         }
@@ -147,16 +147,16 @@ fn check_against_source(
 impl AuditedClaim {
     /// Sets the best verdict of its sources.
     fn set_best_verdict(&mut self) {
-        let best = self.heard.iter().map(|it| it.held.verdict).min();
+        let best = self.source_verdicts.iter().map(|it| it.check.verdict).min();
         self.verdict = best.unwrap_or(AuditVerdict::Unreadable);
     }
 
     /// The verdict that decides: the best-scored one of its kind.
     pub fn deciding_verdict(&self) -> Option<&SourceVerdict> {
-        self.heard
+        self.source_verdicts
             .iter()
-            .filter(|it| it.held.verdict == self.verdict)
-            .max_by(|a, b| a.held.score.total_cmp(&b.held.score).then(b.source.cmp(&a.source)))
+            .filter(|it| it.check.verdict == self.verdict)
+            .max_by(|a, b| a.check.score.total_cmp(&b.check.score).then(b.source.cmp(&a.source)))
     }
 }
 
@@ -170,8 +170,8 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
         .claims
         .iter()
         .enumerate()
-        .flat_map(|(claim, it)| (0..it.heard.len()).map(move |heard| (claim, heard)))
-        .filter(|pair| !audit.claims[pair.0].heard[pair.1].held.near.is_empty())
+        .flat_map(|(claim, it)| (0..it.source_verdicts.len()).map(move |heard| (claim, heard)))
+        .filter(|pair| !audit.claims[pair.0].source_verdicts[pair.1].check.near.is_empty())
         .collect();
     let model = TrackedModel::new(role_model);
     let mut said = Vec::with_capacity(asked.len());
@@ -180,7 +180,7 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
         let model = &model;
         let ask = |&(claim, heard): &(usize, usize)| {
             let it = &claims[claim];
-            let near = &it.heard[heard].held.near;
+            let near = &it.source_verdicts[heard].check.near;
             async move {
                 let quotes: Vec<&str> = near.iter().map(|it| it.text.as_str()).collect();
                 (claim, heard, judge_claim(model, &it.text, &quotes).await)
@@ -195,8 +195,8 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
                     let kind = fault.kind();
                     audit.fault.get_or_insert_with(|| error_message(&fault));
                     match kind {
-                        Kind::Cancelled | Kind::Internal => return Err(fault),
-                        Kind::Malformed => {}
+                        ErrorKind::Cancelled | ErrorKind::Internal => return Err(fault),
+                        ErrorKind::Malformed => {}
                         _ => break,
                     }
                 }
@@ -204,7 +204,7 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
         }
     }
     for (claim, heard, it) in said {
-        apply_model_verdict(&mut audit.claims[claim].heard[heard], it);
+        apply_model_verdict(&mut audit.claims[claim].source_verdicts[heard], it);
     }
     for it in &mut audit.claims {
         it.set_best_verdict();
@@ -224,8 +224,8 @@ fn error_message(fault: &Error) -> String {
 /// Puts the model's verdict over the one by words. `Unclear` ("less, or something else") is `Partly` where
 /// the words saw part of the claim.
 fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
-    let before = heard.held.verdict;
-    heard.held.verdict = match (said, before) {
+    let before = heard.check.verdict;
+    heard.check.verdict = match (said, before) {
         (Entailment::Entails, _) => AuditVerdict::Supported,
         (Entailment::Contradicts, _) => AuditVerdict::Contradicted,
         (Entailment::Unclear, AuditVerdict::Supported | AuditVerdict::Partly) => {
@@ -234,9 +234,9 @@ fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
         (Entailment::Unclear, _) => AuditVerdict::Unsupported,
     };
     // The model saw sentences that matched few words; the nearest becomes the quote.
-    if heard.held.quote.is_none() && heard.held.verdict != AuditVerdict::Unsupported {
-        heard.held.quote = heard.held.near.first().cloned();
+    if heard.check.quote.is_none() && heard.check.verdict != AuditVerdict::Unsupported {
+        heard.check.quote = heard.check.near.first().cloned();
     }
-    heard.reason = (heard.held.verdict != before)
+    heard.reason = (heard.check.verdict != before)
         .then(|| format!("by the words alone it was: {}", before.as_str()));
 }

@@ -72,7 +72,7 @@ impl ResearchLoop<'_> {
             let mut queries = QueryBuilder {
                 targets: &self.targets,
                 question: self.ctx.question,
-                asked: &mut self.asked,
+                sent_queries: &mut self.sent_queries,
             };
             let next = queries.variations(self.ctx.brief, &item, &WANTED, 0)?;
             self.run_round(llm, next, None).await?;

@@ -1,16 +1,18 @@
 //! Whether the evidence has the form that the question asks for: a definition for "what is", steps for "how
 //! to", code for a technical question.
 use crate::cover::{CoverageState, Gap};
-use crate::heuristic::kinds::question_kind;
 use crate::heuristic::lexicon::spaced;
+use crate::heuristic::question_kind::question_kind;
 use crate::page_set::PageSet;
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
-use ibid_core::domain::{BlockKind, Brief, Coverage, Evidence, Item, Notes, Page, QuestionKind};
+use ibid_core::domain::{
+    BlockKind, Brief, ChecklistItem, Coverage, Evidence, EvidenceStore, Page, QuestionKind,
+};
 
 /// List items that make steps.
-const STEPS: usize = 2;
+const MIN_STEPS: usize = 2;
 
 /// The form that the answer to an item must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ enum AnswerForm {
 /// Lowers each covered item to `partial` whose evidence lacks a form asked for, and records the gap.
 pub(super) fn check_answer_form(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     pages: &PageSet,
     coverage: &mut CoverageState,
 ) -> Result<()> {
@@ -61,7 +63,7 @@ pub(super) fn check_answer_form(
 }
 
 /// The forms that the answer to `item` must have: by its own words, by its facet, and for the `first` by the question.
-fn forms(brief: &Brief, item: &Item, first: bool) -> Result<Vec<AnswerForm>> {
+fn forms(brief: &Brief, item: &ChecklistItem, first: bool) -> Result<Vec<AnswerForm>> {
     let facets = &prompts::plan_words()?.facets;
     let is = |name: &str| facets.get(name).is_some_and(|facet| facet.heading == item.heading);
     let kind = question_kind(&item.asks, prompts::phrases()?);
@@ -111,7 +113,7 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
         let text = spaced(evidence.passage.text().expose());
         listed || cues.is_some_and(|cues| cues.any_in(&text))
     };
-    found.iter().filter(is_step).count() >= STEPS
+    found.iter().filter(is_step).count() >= MIN_STEPS
 }
 
 fn has_code(page: &Page) -> bool {
@@ -152,7 +154,7 @@ mod tests {
             blocks: blocks.iter().map(|block| Block::new(block.0, block.1)).collect(),
             ..PageDraft::default()
         });
-        let mut notes = Notes::new(crate::plan_from_brief(&brief).unwrap());
+        let mut notes = EvidenceStore::new(crate::plan_from_brief(&brief).unwrap());
         let id = SourceId::new(1);
         let source = Source::from_page(id, SourceKind::Web, &page, None);
         let mut pages = PageSet::default();

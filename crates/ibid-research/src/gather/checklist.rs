@@ -19,7 +19,7 @@ pub(super) async fn gather(
     let mut queries = QueryBuilder {
         targets: &research.targets,
         question: research.ctx.question,
-        asked: &mut research.asked,
+        sent_queries: &mut research.sent_queries,
     };
     let mut next = queries.first_round(research.ctx.brief, plan, breadth)?;
     next.retain(|query| research.status(query.item) != ItemStatus::Done);

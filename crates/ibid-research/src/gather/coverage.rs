@@ -36,9 +36,9 @@ pub(super) async fn gather(
             return Ok(reason);
         }
         research.targets = outside;
-        let asked = std::mem::take(&mut research.asked);
+        let asked = std::mem::take(&mut research.sent_queries);
         next = broad_queries(research)?;
-        research.asked.extend(asked);
+        research.sent_queries.extend(asked);
         round = research.run_round(llm, next, None).await?;
     }
     research.targets = whole;
@@ -87,7 +87,7 @@ fn open_item_queries(
         let mut queries = QueryBuilder {
             targets: &research.targets,
             question: research.ctx.question,
-            asked: &mut research.asked,
+            sent_queries: &mut research.sent_queries,
         };
         next.extend(queries.variations(research.ctx.brief, item, wanted, more)?);
     }
@@ -120,7 +120,7 @@ fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
     let mut queries = QueryBuilder {
         targets: &research.targets,
         question: research.ctx.question,
-        asked: &mut BTreeSet::new(),
+        sent_queries: &mut BTreeSet::new(),
     };
     let mut next = queries.variations(research.ctx.brief, item, &[Variation::Original], 0)?;
     for query in &mut next {

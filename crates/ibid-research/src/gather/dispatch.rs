@@ -7,9 +7,9 @@ use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
 use super::assignment::Assignment;
-use super::bullets;
 use super::research_loop::ResearchLoop;
 use super::researcher::Researcher;
+use super::supervisor_notes;
 use super::supervisor_state::{SupervisorState, emit_progress};
 use super::turn::run_turn;
 
@@ -79,7 +79,9 @@ pub(super) async fn run_dispatch(
         new += kept.len() as u32;
         let notes = &research.state.notes;
         let found = unit.findings.iter();
-        supervisor.raw.extend(found.map(|finding| bullets::raw_note(&unit.id, finding, notes)));
+        supervisor
+            .raw
+            .extend(found.map(|finding| supervisor_notes::raw_note(&unit.id, finding, notes)));
         let before = supervisor.notes.len();
         supervisor.notes.extend(unit.written_notes().map(|written_note| written_note.0.clone()));
         if supervisor.notes.len() == before {
@@ -115,12 +117,12 @@ async fn check_halt(
         return Ok(None);
     };
     let now = research.ctx.providers.clock.unix_ms();
-    let told = match reason {
+    let failure_text = match reason {
         StopReason::BudgetTime => "research unit timed out",
         _ => "research unit was stopped",
     };
     for unit in units.iter_mut().filter(|unit| unit.is_active()) {
-        unit.fail(told.to_owned(), now);
+        unit.fail(failure_text.to_owned(), now);
     }
     Ok(Some(reason))
 }

@@ -1,5 +1,5 @@
 //! Limits on how far a run gathers.
-use ibid_core::domain::{Brief, Complexity, Effort, Mode, Plan, Question, TeamSettings};
+use ibid_core::domain::{Brief, Complexity, Effort, OutputMode, Plan, Question, TeamSettings};
 
 /// The limits of one run.
 pub(super) struct GatherLimits {
@@ -27,7 +27,7 @@ impl GatherLimits {
                 Complexity::Complex => (rounds, breadth),
             };
         }
-        if question.mode == Mode::Answer {
+        if question.mode == OutputMode::Answer {
             (rounds, breadth) = (1, breadth.min(2));
         }
         GatherLimits { rounds, breadth, team }

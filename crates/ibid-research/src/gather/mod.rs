@@ -4,20 +4,20 @@ mod added_items;
 mod answer_form;
 mod limits;
 mod names;
-mod recall;
+mod prior_pages;
 mod refinement;
 mod research_loop;
 mod round;
 mod search_budget;
 
 mod assignment;
-mod bullets;
 mod checklist;
 mod coverage;
 mod dispatch;
 mod planned;
 mod researcher;
 mod supervisor;
+mod supervisor_notes;
 mod supervisor_state;
 mod turn;
 
@@ -25,7 +25,7 @@ pub(crate) use research_loop::ResearchLoop;
 
 use crate::llm_session::LlmSession;
 use ibid_core::Result;
-use ibid_core::domain::{Mode, StopReason, Strategy};
+use ibid_core::domain::{OutputMode, StopReason, Strategy};
 use ibid_core::record::Event;
 
 impl ResearchLoop<'_> {
@@ -35,7 +35,9 @@ impl ResearchLoop<'_> {
         let method = &self.ctx.question.method;
         let reason = match method.strategy {
             Some(_) => "as asked".to_owned(),
-            None if self.ctx.question.mode == Mode::Evidence => "evidence is asked for".to_owned(),
+            None if self.ctx.question.mode == OutputMode::Evidence => {
+                "evidence is asked for".to_owned()
+            }
             None => {
                 let effort = serde_json::to_value(method.effort).unwrap_or_default();
                 let complexity =

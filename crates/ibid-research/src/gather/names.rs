@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use crate::multi_hop::{asks_for_names, requested_names};
 use crate::query_policy::QueryPolicy;
-use ibid_core::domain::{Brief, Evidence, Notes, SourceId};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, SourceId};
 
 /// Maximum number of names learnt in a round, and from one page in a round.
 const MAX_NAMES_PER_ROUND: usize = 4;
@@ -13,7 +13,7 @@ const MAX_NAMES_PER_PAGE: usize = 2;
 pub(super) fn learn_names<'e>(
     policy: &QueryPolicy,
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     new: impl Iterator<Item = &'e Evidence>,
 ) {
     if !asks_for_names(&brief.question, brief.kind) {

@@ -58,9 +58,10 @@ fn tasks_from_items(research: &ResearchLoop<'_>) -> Vec<SearchTask> {
     let heart =
         if research.targets.has_news() { SearchEndpoint::News } else { SearchEndpoint::Search };
     let items = research.state.notes.plan.items().iter();
-    let open = |item: &&ibid_core::domain::Item| research.status(item.id) != ItemStatus::Done;
+    let open =
+        |item: &&ibid_core::domain::ChecklistItem| research.status(item.id) != ItemStatus::Done;
     let items = items.filter(open).enumerate();
-    let task = |(nth, item): (usize, &ibid_core::domain::Item)| SearchTask {
+    let task = |(nth, item): (usize, &ibid_core::domain::ChecklistItem)| SearchTask {
         query: item.query.clone(),
         endpoint: match nth {
             0 => heart,

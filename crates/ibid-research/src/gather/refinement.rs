@@ -3,10 +3,10 @@ use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::LlmSession;
 use crate::next_searches;
 use crate::next_searches::PAGES_PER_REFINEMENT;
-use crate::query_policy::anchored;
+use crate::query_policy::add_subject;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Coverage, Item, Plan, Query, SearchTask, Variation};
+use ibid_core::domain::{ChecklistItem, Coverage, Plan, Query, SearchTask, Variation};
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
@@ -69,7 +69,7 @@ impl ResearchLoop<'_> {
             let mut queries = QueryBuilder {
                 targets: &self.targets,
                 question: self.ctx.question,
-                asked: &mut self.asked,
+                sent_queries: &mut self.sent_queries,
             };
             next.extend(queries.for_task(item, task, variation));
         }
@@ -88,7 +88,8 @@ impl ResearchLoop<'_> {
         let has_private_word = |word: &str| {
             state.pages.has_private_word(&state.notes, word) || hits.has_private_word(word)
         };
-        let mut queries = QueryBuilder { targets, question: ctx.question, asked: &mut self.asked };
+        let mut queries =
+            QueryBuilder { targets, question: ctx.question, sent_queries: &mut self.sent_queries };
         let most = self.limits.breadth.min(MAX_GAP_QUERIES);
         let mut next = Vec::new();
         for row in rows {
@@ -112,7 +113,7 @@ impl ResearchLoop<'_> {
                 }
                 Some(QueryText {
                     variation: query.variation,
-                    text: anchored(
+                    text: add_subject(
                         ctx.brief,
                         policy.narrow_own_query(&query.query, &has_private_word)?,
                     ),
@@ -131,8 +132,8 @@ impl ResearchLoop<'_> {
 }
 
 /// The item whose words are nearest to a query.
-fn nearest_item<'p>(plan: &'p Plan, query: &str) -> Option<&'p Item> {
-    let near = |it: &Item| stem_overlap(query, &format!("{} {}", it.asks, it.query));
+fn nearest_item<'p>(plan: &'p Plan, query: &str) -> Option<&'p ChecklistItem> {
+    let near = |it: &ChecklistItem| stem_overlap(query, &format!("{} {}", it.asks, it.query));
     let items = plan.items().iter();
     items.reduce(|best, it| if near(it) > near(best) { it } else { best })
 }

@@ -15,7 +15,7 @@ use crate::search::HitPool;
 use crate::trust;
 use ibid_core::Result;
 use ibid_core::domain::{
-    Coverage, CoverageRow, EvidenceGate, ItemId, ItemStatus, Notes, Plan, StopReason, Usage,
+    Coverage, CoverageRow, EvidenceGate, EvidenceStore, ItemId, ItemStatus, Plan, StopReason, Usage,
 };
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
@@ -45,7 +45,7 @@ pub(crate) struct ResearchLoop<'a> {
     pub(crate) scorer: RelevanceScorer,
     pub(super) coverage: CoverageState,
     pub(super) hits: HitPool,
-    pub(super) asked: BTreeSet<Vec<String>>,
+    pub(super) sent_queries: BTreeSet<Vec<String>>,
     pub(super) statuses: BTreeMap<ItemId, ItemStatus>,
     pub(super) quality: NoteQuality,
     pub(super) gain: NoteQuality,
@@ -57,7 +57,7 @@ impl<'a> ResearchLoop<'a> {
         let scorer = RelevanceScorer::new(brief, &plan)?;
         let limits = GatherLimits::from_question(question, brief, &plan);
         let strategy = question.strategy(plan.complexity);
-        let notes = Notes::new(plan);
+        let notes = EvidenceStore::new(plan);
         let gate = EvidenceGate::from_settings(&question.method).judge(&notes, 0);
         let policy = QueryPolicy::from_plan(providers, question, brief, &notes.plan);
         Ok(ResearchLoop {
@@ -79,7 +79,7 @@ impl<'a> ResearchLoop<'a> {
             scorer,
             coverage: CoverageState::default(),
             hits: HitPool::default(),
-            asked: BTreeSet::new(),
+            sent_queries: BTreeSet::new(),
             statuses: BTreeMap::new(),
             quality: NoteQuality::default(),
             gain: NoteQuality::default(),

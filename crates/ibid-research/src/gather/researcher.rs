@@ -8,7 +8,7 @@ use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Brief, Coverage, Evidence, Hit, Item, ItemId, TeamSettings, UnitProgress, UnitStatus,
+    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, TeamSettings, UnitProgress, UnitStatus,
     Variation, public_address,
 };
 use ibid_core::ports::RoleModel;
@@ -18,7 +18,7 @@ use super::research_loop::ResearchLoop;
 /// Thoughts in a row that end a researcher.
 const MAX_THOUGHTS: u32 = 3;
 /// Maximum length of a reason shown for a failure, in characters.
-const REASON: usize = 180;
+const MAX_REASON_CHARS: usize = 180;
 /// The reason shown when a researcher's model failed.
 const EXECUTION: &str = "execution failed";
 
@@ -278,7 +278,7 @@ pub(super) async fn decide_by_model<'m>(
     let hits: Vec<String> = unit.hits.iter().map(hit_summary).collect();
     let findings: Vec<String> = unit.findings.iter().map(|finding| finding.claim.clone()).collect();
     let language = language_name(Some(&brief.lang));
-    let asked = ResearcherPrompt {
+    let prompt_input = ResearcherPrompt {
         question: brief.effective_question(),
         topic: &unit.topic,
         calls: (unit.calls, team.max_react_tool_calls),
@@ -289,20 +289,22 @@ pub(super) async fn decide_by_model<'m>(
         language: &language,
     };
     let model = TrackedModel::new(role_model);
-    let answer = match asked.prompt() {
+    let answer = match prompt_input.prompt() {
         Ok(prompt) => {
             ask::ask_typed(&model, prompt, |researcher_reply: &ResearcherReply| {
-                asked.check(researcher_reply)
+                prompt_input.check(researcher_reply)
             })
             .await
         }
         Err(fault) => Err(fault),
     };
     let next = answer.map(|answer| match answer.value.action {
-        ResearcherAction::SearchWeb => ResearcherStep::Search(asked.valid_queries(&answer.value)),
-        ResearcherAction::FetchUrl => ResearcherStep::Read(asked.valid_pages(&answer.value)),
+        ResearcherAction::SearchWeb => {
+            ResearcherStep::Search(prompt_input.valid_queries(&answer.value))
+        }
+        ResearcherAction::FetchUrl => ResearcherStep::Read(prompt_input.valid_pages(&answer.value)),
         ResearcherAction::Think => ResearcherStep::Think(answer.value.thought.trim().to_owned()),
-        ResearcherAction::Finish => ResearcherStep::Finish(asked.valid_notes(&answer.value)),
+        ResearcherAction::Finish => ResearcherStep::Finish(prompt_input.valid_notes(&answer.value)),
     });
     (model, next)
 }
@@ -336,7 +338,7 @@ pub(super) fn decide_by_heuristics(
 }
 
 /// The first searches of a researcher: its assignment, then the item's own queries.
-pub(super) fn first_queries(unit: &Researcher, item: &Item, breadth: u32) -> Vec<String> {
+pub(super) fn first_queries(unit: &Researcher, item: &ChecklistItem, breadth: u32) -> Vec<String> {
     let mut words = vec![unit.query.clone(), item.query.clone()];
     words.extend(item.terms.iter().take(1).cloned());
     words.retain(|word| !word.trim().is_empty());
@@ -358,7 +360,7 @@ fn sanitize_reason(reason: &str) -> String {
         text.contains("://") || word.starts_with("www.") || word.parse::<std::net::IpAddr>().is_ok()
     };
     let words: Vec<&str> = reason.split_whitespace().filter(|word| !leads(word)).collect();
-    words.join(" ").chars().take(REASON).collect()
+    words.join(" ").chars().take(MAX_REASON_CHARS).collect()
 }
 
 /// The public description of a failed read, without internal details.

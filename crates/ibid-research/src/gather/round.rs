@@ -146,8 +146,11 @@ impl ResearchLoop<'_> {
                 (true, false) => self.targets.folders_only(),
                 _ => continue,
             };
-            let mut queries =
-                QueryBuilder { targets: &targets, question: ctx.question, asked: &mut self.asked };
+            let mut queries = QueryBuilder {
+                targets: &targets,
+                question: ctx.question,
+                sent_queries: &mut self.sent_queries,
+            };
             // One word that is not known to be a person's name finds what was not asked.
             let is_bare = !lead.name.contains(' ') && !names_role(&ctx.brief.question);
             let text = match item.terms.first().filter(|_| is_bare) {

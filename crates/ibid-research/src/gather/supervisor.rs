@@ -11,9 +11,9 @@ use ibid_core::Result;
 use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, TeamSettings};
 
 use super::assignment::Assignment;
-use super::bullets;
 use super::dispatch::run_dispatch;
 use super::research_loop::ResearchLoop;
+use super::supervisor_notes;
 use super::supervisor_state::{SupervisorState, emit_progress};
 
 /// Thoughts and refusals in a row after which heuristics decide.
@@ -188,10 +188,10 @@ async fn decide_by_model(
         research.state.usage.searches,
         research.state.usage.pages
     );
-    let notes = bullets::compressed_notes(&supervisor.notes, team);
-    let raw = bullets::compressed_raw_notes(&supervisor.raw, team);
+    let notes = supervisor_notes::compressed_notes(&supervisor.notes, team);
+    let raw = supervisor_notes::compressed_raw_notes(&supervisor.raw, team);
     let from = supervisor.thoughts.len().saturating_sub(SHOWN_THOUGHTS);
-    let asked = SupervisePrompt {
+    let prompt_input = SupervisePrompt {
         question: research.ctx.brief.effective_question(),
         rows: &rows,
         notes: &notes,
@@ -202,10 +202,11 @@ async fn decide_by_model(
         most: team.max_concurrent_research_units as usize,
     };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, |supervise_reply: &SuperviseReply| {
-        asked.check(supervise_reply)
-    })
-    .await;
+    let answer =
+        ask::ask_typed(&model, prompt_input.prompt()?, |supervise_reply: &SuperviseReply| {
+            prompt_input.check(supervise_reply)
+        })
+        .await;
     llm.record_usage(LlmStep::Supervise, role, model);
     match answer {
         Ok(it) => Ok(Some(match it.value.action {
@@ -214,7 +215,7 @@ async fn decide_by_model(
                 SupervisorDecision::Think(it.value.thought.trim().to_owned())
             }
             SupervisorAction::ConductResearch => {
-                let units = asked.valid_assignments(&it.value).into_iter();
+                let units = prompt_input.valid_assignments(&it.value).into_iter();
                 SupervisorDecision::Dispatch(
                     units.map(|unit| Assignment::from_row(research, unit)).collect(),
                 )

@@ -9,7 +9,7 @@ use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
 use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings, public_address};
 use ibid_core::record::Event;
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 
 use super::names;
 use super::research_loop::ResearchLoop;
@@ -17,7 +17,7 @@ use super::researcher::{self, Researcher, ResearcherStep};
 use super::search_budget::{ensure_any_answered, folder_count, record_queries, trim_to_budget};
 
 /// Chunks of 4,000 characters weighed of a page that a researcher fetches.
-const FETCHED: usize = 2;
+const MAX_FETCHED_CHUNKS: usize = 2;
 /// Runs one turn of all active researchers. Returns the number of new pages.
 pub(super) async fn run_turn(
     research: &mut ResearchLoop<'_>,
@@ -84,7 +84,7 @@ async fn researcher_steps(
             Ok(next) => next.narrow_queries(research.targets.policy()),
             Err(fault) => {
                 // Running out of money is no fault of the researcher.
-                if fault.kind() != Kind::Exhausted {
+                if fault.kind() != ErrorKind::Exhausted {
                     broken.push(nth);
                 }
                 llm.fall_back(LlmStep::Research, ModelRole::Researcher, fault)?;
@@ -120,7 +120,7 @@ async fn run_searches(
         let mut queries = QueryBuilder {
             targets: &research.targets,
             question: research.ctx.question,
-            asked: &mut research.asked,
+            sent_queries: &mut research.sent_queries,
         };
         let own = queries.for_texts(item, own, most);
         whose.extend(own.iter().map(|_| *nth));
@@ -161,7 +161,7 @@ async fn run_searches(
 }
 
 /// Whose finding it is: the one of the researcher that `read` the page, unless it is on the item of another alone.
-fn finder(units: &[Researcher], read: usize, finding: &Evidence) -> usize {
+fn credited_researcher(units: &[Researcher], read: usize, finding: &Evidence) -> usize {
     let on_item = |unit: &Researcher| finding.items.contains(&unit.item);
     if on_item(&units[read]) {
         return read;
@@ -202,7 +202,7 @@ async fn fetch_pages(
         brief: ctx.brief,
         fresh: &sources,
         round,
-        chunks: Some(FETCHED),
+        chunks: Some(MAX_FETCHED_CHUNKS),
         ranker: Some(ctx.providers.ranker.as_ref()),
     };
     let state = &research.state;
@@ -215,7 +215,10 @@ async fn fetch_pages(
         let of_page = found.iter().filter(|it| Some(it.source) == source);
         let mut shares: BTreeMap<usize, Vec<Evidence>> = BTreeMap::new();
         for finding in of_page {
-            shares.entry(finder(units, *nth, finding)).or_default().push(finding.clone());
+            shares
+                .entry(credited_researcher(units, *nth, finding))
+                .or_default()
+                .push(finding.clone());
         }
         let outcome = match (source, state.pages.failed().get(&hit.url)) {
             (None, Some(reason)) => researcher::read_failure_text(reason),
@@ -277,8 +280,8 @@ mod tests {
             contradiction_or_uncertainty: false,
             round: 1,
         };
-        assert_eq!(finder(&units, 0, &finding(&[2])), 1);
-        assert_eq!(finder(&units, 0, &finding(&[2, 1])), 0);
-        assert_eq!(finder(&units, 0, &finding(&[3])), 0);
+        assert_eq!(credited_researcher(&units, 0, &finding(&[2])), 1);
+        assert_eq!(credited_researcher(&units, 0, &finding(&[2, 1])), 0);
+        assert_eq!(credited_researcher(&units, 0, &finding(&[3])), 0);
     }
 }

@@ -8,10 +8,10 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
-use ibid_core::domain::{Brief, Evidence, ItemId, Notes, QuestionKind, Stance};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance};
 
 use super::answer_shape::kind_fit;
-use super::choose::Point;
+use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::plan::distinguishing_words;
@@ -26,15 +26,15 @@ const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
-/// What the worth of a figure loses that is only that of one place or time.
+/// Deducted from the score of a figure that holds for one place or time only.
 const ONE_CASE_LOSS: f32 = 0.1;
-/// What it loses where the sentence does not begin with what the figure is asked of.
+/// Deducted if the sentence does not begin with the figure's subject.
 const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
 pub(crate) struct RankedPoint<'a> {
-    pub(crate) point: &'a Point,
+    pub(crate) point: &'a ClaimCluster,
     /// How well it answers, about 0 to 1.
     pub(crate) worth: f32,
     /// Weighted share of the question's content words that it has.
@@ -53,7 +53,7 @@ pub(crate) struct RankedPoint<'a> {
 pub(crate) fn rank_points<'a>(
     brief: &Brief,
     scorer: &mut RelevanceScorer,
-    points: &'a [Point],
+    points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
     let apart = distinguishing_words(brief);
     let mut ranked = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn rank_points<'a>(
             early: scorer.begins_with_subject(&point.text),
             has_head: scorer.has_asked_head(&point.text),
         };
-        it.worth = worth(brief.kind, &brief.question, &it, &lower)?;
+        it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
         if !it.has_head {
             it.worth *= WITHOUT_HEAD_WORTH;
         }
@@ -84,7 +84,7 @@ pub(crate) fn rank_points<'a>(
 }
 
 /// Whether a figure is that of one place or time, which the question does not name: "in 2014 the roof of the Halvern library".
-fn is_one_case(asked: &str, text: &str) -> bool {
+fn is_single_case_figure(asked: &str, text: &str) -> bool {
     let is_name = |word: &Token| {
         let word = &text[word.span.clone()];
         word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
@@ -97,7 +97,7 @@ fn is_one_case(asked: &str, text: &str) -> bool {
 }
 
 /// How well a point answers, about 0 to 1, of its relevance, its form and how it was said. `lower` is its normalized text.
-fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
+fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let point = it.point;
     let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
@@ -109,7 +109,7 @@ fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> 
         worth -= 0.08;
     }
     if kind == QuestionKind::Quantity {
-        worth -= if is_one_case(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
+        worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
         worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
     }
     Ok(if words.aims.any_in(lower) { worth * 0.7 } else { worth })
@@ -123,7 +123,7 @@ fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {
 /// Ranks the points on `item`, a part of the question, by how well they answer it, best first.
 fn rank_for_part<'a>(
     item: ItemId,
-    notes: &Notes,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     points: &[RankedPoint<'a>],
 ) -> Result<Vec<RankedPoint<'a>>> {
@@ -138,18 +138,18 @@ fn rank_for_part<'a>(
         let fit = kind_fit(kind, &asked, text, &lower)?;
         let early = scorer.begins_with_part(item, text);
         let mut it = RankedPoint { relevance, fit, share: relevance, early, has_head: true, ..*it };
-        it.worth = worth(kind, &asked, &it, &lower)?;
+        it.worth = answer_score(kind, &asked, &it, &lower)?;
         ranked.push(it);
     }
     sort_best_first(&mut ranked);
     if kind == QuestionKind::HowTo {
-        first_step_first(notes, &mut ranked);
+        put_first_step_first(notes, &mut ranked);
     }
     Ok(ranked)
 }
 
-/// Of the page with the best step, the step that it tells first stands first: an answer does not begin with the eighth.
-fn first_step_first(notes: &Notes, ranked: &mut [RankedPoint<'_>]) {
+/// On the page with the best step, ranks the earliest step first.
+fn put_first_step_first(notes: &EvidenceStore, ranked: &mut [RankedPoint<'_>]) {
     let Some(best) = ranked.first().copied() else {
         return;
     };
@@ -173,7 +173,7 @@ fn first_step_first(notes: &Notes, ranked: &mut [RankedPoint<'_>]) {
 /// The rankings of the points for each part of a question of several parts, with its item; empty for a question of one.
 pub(crate) fn rank_parts<'a>(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     points: &[RankedPoint<'a>],
 ) -> Result<Vec<(ItemId, Vec<RankedPoint<'a>>)>> {
@@ -194,8 +194,10 @@ pub(crate) fn rank_parts<'a>(
 }
 
 /// The best sentence for each part of a question, at most 100 words together.
-pub(crate) fn answer_parts<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> Vec<&'a Point> {
-    let mut taken: Vec<&Point> = Vec::new();
+pub(crate) fn answer_parts<'a>(
+    rankings: &[(ItemId, Vec<RankedPoint<'a>>)],
+) -> Vec<&'a ClaimCluster> {
+    let mut taken: Vec<&ClaimCluster> = Vec::new();
     for (_, ranked) in rankings {
         let said: usize = taken.iter().map(|point| point.words).sum();
         let top = ranked.first().map_or(0.0, |best| best.worth);
@@ -220,7 +222,7 @@ impl YesNoTally {
     /// Counts the stances of the sentences that decide the question.
     pub(crate) fn tally_ranked(
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         ranked: &[RankedPoint<'_>],
     ) -> Option<YesNoTally> {
         if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
@@ -270,9 +272,9 @@ fn deciding_points<'r, 'a>(
 /// The sentences that decide a yes or no with their stances, best first; empty for questions of other kinds.
 pub(crate) fn deciding_stances<'a>(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     ranked: &[RankedPoint<'a>],
-) -> Vec<(&'a Point, Stance)> {
+) -> Vec<(&'a ClaimCluster, Stance)> {
     if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
         return Vec::new();
     }
@@ -285,7 +287,7 @@ pub(crate) fn deciding_stances<'a>(
 }
 
 /// The sentences that answer about as well as the best one, best first.
-pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point> {
+pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimCluster> {
     let Some(top) = ranked.first() else {
         return Vec::new();
     };
@@ -306,9 +308,9 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point>
 pub(crate) fn short_answer<'a>(
     ranked: &[RankedPoint<'a>],
     lean: Option<bool>,
-    notes: &Notes,
-) -> Vec<&'a Point> {
-    let mut taken: Vec<&Point> = Vec::new();
+    notes: &EvidenceStore,
+) -> Vec<&'a ClaimCluster> {
+    let mut taken: Vec<&ClaimCluster> = Vec::new();
     let mut room = SHORT_WORDS;
     let Some(top) = ranked.first() else {
         return taken;
@@ -335,7 +337,7 @@ pub(crate) fn short_answer<'a>(
 }
 
 /// Whether a point contradicts the majority of the evidence.
-fn is_against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
+fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
@@ -353,7 +355,7 @@ fn bears_out(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
 /// One line of at most 140 characters: a whole sentence, or a clause that stands alone.
 pub(crate) fn answer_line(
     scorer: &mut RelevanceScorer,
-    notes: &Notes,
+    notes: &EvidenceStore,
     ranked: &[RankedPoint<'_>],
     lean: Option<&YesNoTally>,
 ) -> Result<Option<DraftLine>> {
@@ -426,7 +428,7 @@ fn truncate_with_ellipsis(text: &str, room: usize) -> String {
 
 /// Where no sentence fits, yes or no with its count still answers.
 fn tally_line(
-    notes: &Notes,
+    notes: &EvidenceStore,
     ranked: &[RankedPoint<'_>],
     lean: Option<&YesNoTally>,
     clear: Option<bool>,
@@ -452,7 +454,7 @@ fn tally_line(
     Ok(carried.map(|evidence| DraftLine { text, evidence }))
 }
 
-fn ids(notes: &Notes, point: &Point) -> Vec<ibid_core::domain::EvidenceId> {
+fn ids(notes: &EvidenceStore, point: &ClaimCluster) -> Vec<ibid_core::domain::EvidenceId> {
     point.evidence.iter().map(|it| notes.evidence[*it].id).collect()
 }
 

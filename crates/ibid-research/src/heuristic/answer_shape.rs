@@ -238,7 +238,7 @@ struct Dimension {
     /// The words that ask for it.
     asks: &'static [&'static str],
     /// Stems of the words that state it.
-    tells: &'static [&'static str],
+    stems: &'static [&'static str],
     /// Its units.
     units: &'static [&'static str],
 }
@@ -272,28 +272,28 @@ const TIMES: &[&str] =
 const DIMENSIONS: &[Dimension] = &[
     Dimension {
         asks: &["how deep", "how thick"],
-        tells: &["deep", "depth", "thick"],
+        stems: &["deep", "depth", "thick"],
         units: LENGTHS,
     },
     Dimension {
         asks: &["how high", "how tall"],
-        tells: &["high", "height", "tall", "elev", "altitud"],
+        stems: &["high", "height", "tall", "elev", "altitud"],
         units: LENGTHS,
     },
     Dimension {
         asks: &["how wide", "how broad"],
-        tells: &["wide", "width", "broad", "diamet", "across"],
+        stems: &["wide", "width", "broad", "diamet", "across"],
         units: LENGTHS,
     },
-    Dimension { asks: &["how far"], tells: &["far", "distanc", "away", "from"], units: LENGTHS },
+    Dimension { asks: &["how far"], stems: &["far", "distanc", "away", "from"], units: LENGTHS },
     Dimension {
         asks: &["how heavy", "how much does it weigh"],
-        tells: &["heavi", "weigh", "weight", "mass", "load"],
+        stems: &["heavi", "weigh", "weight", "mass", "load"],
         units: &["mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram"],
     },
     Dimension {
         asks: &["how hot", "how cold", "how warm"],
-        tells: &["temperatur", "hot", "warm", "cold"],
+        stems: &["temperatur", "hot", "warm", "cold"],
         units: &["°c", "°f", "°", "k", "degre", "celsiu"],
     },
     Dimension {
@@ -307,10 +307,10 @@ const DIMENSIONS: &[Dimension] = &[
             "how long should",
             "how many years",
         ],
-        tells: &["last", "life", "lifetim", "lifespan", "durat", "live", "surviv", "take", "took"],
+        stems: &["last", "life", "lifetim", "lifespan", "durat", "live", "surviv", "take", "took"],
         units: TIMES,
     },
-    Dimension { asks: &["how old"], tells: &["old", "age"], units: TIMES },
+    Dimension { asks: &["how old"], stems: &["old", "age"], units: TIMES },
 ];
 
 impl Dimension {
@@ -327,7 +327,7 @@ impl Dimension {
         let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());
         let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(of_it));
         let named =
-            tokens(text).iter().any(|token| self.tells.contains(&stem(&token.text).as_str()));
+            tokens(text).iter().any(|token| self.stems.contains(&stem(&token.text).as_str()));
         match (measured, named) {
             (true, true) => 1.0,
             (true, false) => 0.55,

@@ -14,12 +14,12 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, ItemId, Mode, Notes, OpenItem, Question,
-    QuestionKind, StopReason,
+    Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
+    Question, QuestionKind, StopReason,
 };
 
 use super::answer::{self, RankedPoint, YesNoTally};
-use super::choose::{Point, build_points, select_by_mmr};
+use super::claim_clusters::{ClaimCluster, build_points, select_by_mmr};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
@@ -54,7 +54,7 @@ pub(crate) fn compose_report(
         return Ok(None);
     };
     // A superseded edition may be one side of a conflict, but is used nowhere else.
-    let stands = |point: &Point| {
+    let stands = |point: &ClaimCluster| {
         point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
     };
     if !kept.iter().any(stands) {
@@ -98,7 +98,7 @@ pub(crate) fn compose_report(
 
     let mut findings = Vec::new();
     let mut sections = Vec::new();
-    if question.mode == Mode::Report {
+    if question.mode == OutputMode::Report {
         for point in pick_findings(notes, brief.kind, leading, &page) {
             let line = page.write_point(point);
             let rank = ranked.iter().find(|it| std::ptr::eq(it.point, point));
@@ -125,7 +125,7 @@ pub(crate) fn compose_report(
 /// A section for each item that has something left to say. `parts` are the rankings for the parts of the question.
 fn sections_by_item(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     scorer: &RelevanceScorer,
     ranked: &[RankedPoint<'_>],
     parts: &[(ItemId, Vec<RankedPoint<'_>>)],
@@ -150,14 +150,18 @@ fn sections_by_item(
 }
 
 /// The points of `all` on the question itself that newer editions of the works behind `kept` make, in whatever words.
-fn newer_editions(notes: &Notes, kept: &[Point], all: Vec<Point>) -> Vec<Point> {
-    let source = |point: &Point| notes.source(notes.evidence[point.evidence[0]].source);
-    let newer = |point: &Point| {
+fn newer_editions(
+    notes: &EvidenceStore,
+    kept: &[ClaimCluster],
+    all: Vec<ClaimCluster>,
+) -> Vec<ClaimCluster> {
+    let source = |point: &ClaimCluster| notes.source(notes.evidence[point.evidence[0]].source);
+    let newer = |point: &ClaimCluster| {
         let own = source(point);
         let older = kept.iter().filter_map(source);
         own.is_some_and(|own| older.into_iter().any(|it| editions::is_newer_edition(own, it)))
     };
-    let answers = |point: &Point| {
+    let answers = |point: &ClaimCluster| {
         covers_core_item(notes, point) && point.score >= MIN_PART_ANSWER_SCORE && newer(point)
     };
     all.into_iter().filter(answers).collect()
@@ -169,10 +173,10 @@ fn newer_editions(notes: &Notes, kept: &[Point], all: Vec<Point>) -> Vec<Point> 
 /// belong to.
 fn question_points(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
-    mut all: Vec<Point>,
-) -> Result<Option<Vec<Point>>> {
+    mut all: Vec<ClaimCluster>,
+) -> Result<Option<Vec<ClaimCluster>>> {
     let ranked = answer::rank_points(brief, scorer, &all)?;
     let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
     if best < MIN_RELEVANCE {
@@ -221,9 +225,9 @@ fn question_points(
 /// All conflicts among the sources: on figures and on yes or no first, then between sentences.
 fn all_conflicts(
     brief: &Brief,
-    notes: &Notes,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
-    all: &[Point],
+    all: &[ClaimCluster],
     ranked: &[RankedPoint<'_>],
 ) -> Result<Vec<DraftConflict>> {
     let mut conflicts = conflicts::find_conflicts(brief, notes, all, scorer.lexicon())?;
@@ -244,13 +248,13 @@ pub(crate) fn max_words(tokens: u32) -> usize {
 
 /// What was said already, and how many words are left.
 struct WordBudget<'a> {
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     used: Vec<Vec<u32>>,
     room: usize,
 }
 
 impl<'a> WordBudget<'a> {
-    fn new(notes: &'a Notes, max_tokens: u32) -> WordBudget<'a> {
+    fn new(notes: &'a EvidenceStore, max_tokens: u32) -> WordBudget<'a> {
         let room = match max_tokens {
             0 => MAX_REPORT_WORDS,
             tokens => max_words(tokens),
@@ -258,7 +262,7 @@ impl<'a> WordBudget<'a> {
         WordBudget { notes, used: Vec::new(), room }
     }
 
-    fn write_point(&mut self, point: &Point) -> DraftLine {
+    fn write_point(&mut self, point: &ClaimCluster) -> DraftLine {
         self.used.push(point.ids.clone());
         self.room = self.room.saturating_sub(point.words);
         DraftLine {
@@ -267,27 +271,27 @@ impl<'a> WordBudget<'a> {
         }
     }
 
-    fn is_fresh(&self, point: &Point) -> bool {
+    fn is_fresh(&self, point: &ClaimCluster) -> bool {
         self.used.iter().all(|it| jaccard(it, &point.ids) < 0.6)
     }
 }
 
-fn covers_core_item(notes: &Notes, point: &Point) -> bool {
+fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
     point.items.iter().any(|item| is_core_item(notes, *item))
 }
 
-fn is_core_item(notes: &Notes, id: ItemId) -> bool {
+fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
     notes.plan.items().first().is_some_and(|item| item.id == id)
 }
 
 /// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no
 /// findings: they stay together in their section.
 fn pick_findings<'a>(
-    notes: &Notes,
+    notes: &EvidenceStore,
     kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     page: &WordBudget<'_>,
-) -> Vec<&'a Point> {
+) -> Vec<&'a ClaimCluster> {
     let core = notes.plan.items()[0].id;
     let top = ranked.first().map_or(0.0, |it| it.worth);
     let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
@@ -304,10 +308,10 @@ fn pick_findings<'a>(
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
         .collect();
     let most = (left.len() / 3).clamp(3, MAX_KEY_FINDINGS).min(left.len());
-    let fresh = |picked: &[&Point], it: &Point| {
+    let fresh = |picked: &[&ClaimCluster], it: &ClaimCluster| {
         picked.iter().all(|other| jaccard(&other.ids, &it.ids) < 0.5)
     };
-    let mut picked: Vec<&Point> = Vec::new();
+    let mut picked: Vec<&ClaimCluster> = Vec::new();
     for item in notes.plan.items() {
         let best = left
             .iter()
@@ -333,7 +337,7 @@ fn pick_findings<'a>(
 /// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
 /// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
 fn section(
-    notes: &Notes,
+    notes: &EvidenceStore,
     item: ItemId,
     wanted: Option<QuestionKind>,
     ranked: &[RankedPoint<'_>],
@@ -347,13 +351,13 @@ fn section(
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
     // Half a procedure is of no use: a step stays, however few words it has of the question.
     let step = |it: &RankedPoint<'_>| wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
-    let own: Vec<(&Point, f32)> = own
+    let own: Vec<(&ClaimCluster, f32)> = own
         .into_iter()
         .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || step(it))
         .map(|it| (it.point, it.worth))
         .collect();
     let picked = select_by_mmr(&own, &page.used, most, page.room);
-    let chosen: Vec<&Point> = picked.into_iter().map(|nth| own[nth].0).collect();
+    let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
     let ordered = if wanted == Some(QuestionKind::HowTo) {
         steps_by_page(notes, chosen)
     } else {

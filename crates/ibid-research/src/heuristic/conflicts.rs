@@ -13,26 +13,26 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Number, is_stop_word, tokens};
-use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Source, Stance};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, Stance};
 
-use super::agreement::{AnswerType, TextAnswer, answers_differ, extract_answer};
-use super::choose::{Point, independent_source};
+use super::claim_clusters::{ClaimCluster, independent_source};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
-use crate::substitution::find_substitution;
+use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
+use crate::changed_fact::find_substitution;
 
 /// Maximum number of conflicts shown.
 const MAX_CONFLICTS: usize = 4;
 /// Content words at the beginning of a sentence that name its subject.
-const LEAD: usize = 5;
+const SUBJECT_WINDOW: usize = 5;
 /// Words on each side of a number that say what it counts.
-const AROUND: usize = 7;
+const NUMBER_CONTEXT_WORDS: usize = 7;
 
 /// The conflicts among the points, in the order of the points.
 pub(crate) fn find_conflicts(
     brief: &Brief,
-    notes: &Notes,
-    points: &[Point],
+    notes: &EvidenceStore,
+    points: &[ClaimCluster],
     lexicon: &mut StemInterner,
 ) -> Result<Vec<DraftConflict>> {
     let words = &prompts::phrases()?.sentence;
@@ -99,8 +99,8 @@ pub(crate) fn find_conflicts(
 /// first.
 pub(crate) fn figure_conflict(
     brief: &Brief,
-    notes: &Notes,
-    answering: &[&Point],
+    notes: &EvidenceStore,
+    answering: &[&ClaimCluster],
     known: &[DraftConflict],
     lexicon: &mut StemInterner,
 ) -> Result<Option<DraftConflict>> {
@@ -174,8 +174,8 @@ fn can_disagree(one: &Source, other: &Source) -> bool {
 /// A conflict where some passages that decide a yes-or-no question say yes and some no: the best of each,
 /// from different independent sources, unless the two are in a conflict already.
 pub(crate) fn answer_conflict(
-    notes: &Notes,
-    deciding: &[(&Point, Stance)],
+    notes: &EvidenceStore,
+    deciding: &[(&ClaimCluster, Stance)],
     known: &[DraftConflict],
 ) -> Result<Option<DraftConflict>> {
     let best = |stance: Stance| {
@@ -201,7 +201,7 @@ pub(crate) fn answer_conflict(
         return Ok(None);
     }
     let words = &prompts::phrases()?.conflict;
-    let side = |point: &Point, evidence: &Evidence| DraftLine {
+    let side = |point: &ClaimCluster, evidence: &Evidence| DraftLine {
         text: point.text.clone(),
         evidence: vec![evidence.id],
     };
@@ -215,7 +215,7 @@ pub(crate) fn answer_conflict(
 
 /// A point, prepared for comparison.
 struct Statement<'a> {
-    point: &'a Point,
+    point: &'a ClaimCluster,
     evidence: &'a Evidence,
     source: &'a Source,
     /// Numbers with a unit, each with the words around it.
@@ -233,8 +233,8 @@ struct Statement<'a> {
 
 impl<'a> Statement<'a> {
     fn from_point(
-        notes: &'a Notes,
-        point: &'a Point,
+        notes: &'a EvidenceStore,
+        point: &'a ClaimCluster,
         lexicon: &mut StemInterner,
         words: &SentenceWords,
     ) -> Option<Statement<'a>> {
@@ -264,7 +264,7 @@ impl<'a> Statement<'a> {
             figures,
             years: years(text),
             cases: labels(text),
-            lead: lexicon.ids(text).into_iter().take(LEAD).collect(),
+            lead: lexicon.ids(text).into_iter().take(SUBJECT_WINDOW).collect(),
             names: case_names(text),
             spaced,
             no,
@@ -311,8 +311,8 @@ fn is_vague_unit(unit: &str) -> bool {
 fn words_around(text: &str, number: &Number, lexicon: &mut StemInterner) -> Vec<u32> {
     let words = tokens(text);
     let at = words.partition_point(|it| it.span.start < number.span.start);
-    let from = at.saturating_sub(AROUND);
-    let mut ids: Vec<u32> = words[from..(at + AROUND).min(words.len())]
+    let from = at.saturating_sub(NUMBER_CONTEXT_WORDS);
+    let mut ids: Vec<u32> = words[from..(at + NUMBER_CONTEXT_WORDS).min(words.len())]
         .iter()
         .filter(|it| !is_stop_word(&it.text) && !it.text.starts_with(|c: char| c.is_ascii_digit()))
         .map(|it| lexicon.id(&it.text))

@@ -20,13 +20,13 @@ use ibid_core::domain::words::{content_stems, stem, tokens};
 const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
 /// How many words before a noun may contain the word that makes it a claim about all such texts: "any short
 /// account".
-const BEFORE: usize = 3;
+const WORDS_BEFORE_NOUN: usize = 3;
 /// How many words after an obligation may contain the verb: "must always be named".
-const BEHIND: usize = 4;
+const WORDS_AFTER_OBLIGATION: usize = 4;
 
 /// How many words before and behind "named" or "quoted" may contain the word that binds it: "is only ever quoted with".
-const BOUND_BEFORE: usize = 8;
-const BOUND_BEHIND: usize = 2;
+const BINDING_WORDS_BEFORE: usize = 8;
+const BINDING_WORDS_AFTER: usize = 2;
 
 /// Recognises directions, for one question.
 #[derive(Debug)]
@@ -212,8 +212,8 @@ impl DirectiveDetector {
                 .take(4)
                 .any(|window| window[0].lower == "to" && window[1].lower == "be");
             // "Figures are usually quoted for summer only" binds nobody.
-            let near =
-                &words[at.saturating_sub(BOUND_BEFORE)..words.len().min(at + 1 + BOUND_BEHIND)];
+            let near = &words[at.saturating_sub(BINDING_WORDS_BEFORE)
+                ..words.len().min(at + 1 + BINDING_WORDS_AFTER)];
             said && !self.is_asked(&it.lower) && (to_be || present && near.iter().any(bound))
         })
     }
@@ -246,7 +246,7 @@ impl DirectiveDetector {
                 && !self.is_asked(&clause_word.lower)
         };
         (0..words.len()).filter(|at| self.is_obligation(words, *at)).any(|at| {
-            let behind = &words[at + 1..words.len().min(at + 2 + BEHIND)];
+            let behind = &words[at + 1..words.len().min(at + 2 + WORDS_AFTER_OBLIGATION)];
             let done = behind.iter().any(|it| self.is_speech_verb(&it.lower));
             let subject = words[..at].iter().rev().take(6).any(|word| plain(&word));
             let place = words[at + 1..].windows(3).any(|window| {
@@ -271,11 +271,11 @@ impl DirectiveDetector {
     fn obliges_people(&self, words: &[ClauseWord<'_>]) -> bool {
         let named = words
             .iter()
-            .take(BEFORE + 1)
+            .take(WORDS_BEFORE_NOUN + 1)
             .any(|it| self.words.agents.contains(&it.lower) && !self.is_asked(&it.lower));
         named
             && (0..words.len()).filter(|at| self.is_obligation(words, *at)).any(|at| {
-                let behind = &words[at + 1..words.len().min(at + 1 + BEHIND)];
+                let behind = &words[at + 1..words.len().min(at + 1 + WORDS_AFTER_OBLIGATION)];
                 behind
                     .iter()
                     .any(|it| self.words.talk.contains(&it.lower) && !self.is_asked(&it.lower))
@@ -377,7 +377,7 @@ impl DirectiveDetector {
                 continue;
             }
             match pattern.kind {
-                PatternKind::Force(language) => forced |= language,
+                PatternKind::Obligation(language) => forced |= language,
                 PatternKind::Text(language) if !asked() => texts |= language,
                 PatternKind::Machine if !self.of_machines => return (true, false),
                 PatternKind::Text(_) | PatternKind::Machine => {}
@@ -390,7 +390,7 @@ impl DirectiveDetector {
 /// The meaning of a matched pattern. A language is one bit.
 #[derive(Debug, Clone, Copy)]
 enum PatternKind {
-    Force(u32),
+    Obligation(u32),
     Text(u32),
     Machine,
 }
@@ -412,7 +412,7 @@ fn patterns(words: &DirectiveWords) -> &'static Patterns {
     PATTERNS.get_or_init(|| {
         let mut listed = vec![(&words.machines, PatternKind::Machine)];
         for (nth, it) in words.abroad.values().enumerate() {
-            listed.push((&it.force, PatternKind::Force(1 << nth)));
+            listed.push((&it.force, PatternKind::Obligation(1 << nth)));
             listed.push((&it.texts, PatternKind::Text(1 << nth)));
         }
         let mut all = Vec::new();
@@ -434,10 +434,10 @@ fn words_before<'a, 't>(
     words: &'a [ClauseWord<'t>],
     at: usize,
 ) -> impl Iterator<Item = &'a ClauseWord<'t>> {
-    let from = (at.saturating_sub(BEFORE)..=at)
+    let from = (at.saturating_sub(WORDS_BEFORE_NOUN)..=at)
         .rev()
         .find(|index| words[*index].begins)
-        .unwrap_or(at.saturating_sub(BEFORE));
+        .unwrap_or(at.saturating_sub(WORDS_BEFORE_NOUN));
     words[from..at].iter()
 }
 

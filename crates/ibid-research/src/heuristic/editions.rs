@@ -2,7 +2,7 @@
 use crate::thresholds::MIN_EDITION_TITLE_SIMILARITY;
 use std::collections::BTreeSet;
 
-use super::choose::{MIN_TITLE_CONTENT_WORDS, independent_source};
+use super::claim_clusters::{MIN_TITLE_CONTENT_WORDS, independent_source};
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Source, SourceId};
 

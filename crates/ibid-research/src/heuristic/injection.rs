@@ -13,9 +13,9 @@ use ibid_core::domain::{Brief, Page, QuestionKind};
 /// Words at the start of a sentence within which it may name its addressee.
 const ADDRESS_WORDS: usize = 8;
 /// Words mixing two scripts that are no longer a typing error.
-const DISGUISED: usize = 2;
+const MIN_MIXED_SCRIPT_WORDS: usize = 2;
 /// If more sentences than this mention a name, the page is about it, and they are kept.
-const ABOUT: usize = 5;
+const MAX_INJECTED_MENTIONS: usize = 5;
 
 /// Recognises the sentences of a page that give orders, for one question.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl InjectionDetector {
     /// Which of `sentences` of a page are not evidence: those that give orders, those that continue such a
     /// sentence, and the few that mention a name it introduces. Where an order addresses machines, the rest
     /// of its paragraph goes too, and what precedes it, where the order refers back to that.
-    pub(crate) fn poisoned_sentences(
+    pub(crate) fn injected_sentences(
         &self,
         page: &Page,
         sentences: impl Iterator<Item = usize>,
@@ -94,7 +94,7 @@ impl InjectionDetector {
         for name in names {
             let speaking: Vec<usize> =
                 all.iter().copied().filter(|n| contains_name(page.sentence(*n), name)).collect();
-            if speaking.len() <= ABOUT {
+            if speaking.len() <= MAX_INJECTED_MENTIONS {
                 found.extend(speaking);
             }
         }
@@ -209,7 +209,7 @@ fn is_disguised(text: &str) -> bool {
     let runs = text.split(|c: char| !c.is_alphabetic());
     let mixed = runs
         .filter(|run| run.contains(cyrillic) && run.contains(|c: char| c.is_ascii_alphabetic()));
-    mixed.count() >= DISGUISED
+    mixed.count() >= MIN_MIXED_SCRIPT_WORDS
 }
 
 #[cfg(test)]

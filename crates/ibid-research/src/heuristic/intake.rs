@@ -7,12 +7,12 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Question, split_sentences};
 
-use super::kinds::question_kind;
 use super::language::language;
 use super::lexicon::spaced;
+use super::question_kind::question_kind;
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
-const WHOLE: usize = 600;
+const MAX_QUESTION_BYTES: usize = 600;
 /// Most key terms.
 const KEY_TERMS: usize = 16;
 
@@ -48,13 +48,13 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
 /// space is collapsed.
 pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if squeezed.len() <= WHOLE {
+    if squeezed.len() <= MAX_QUESTION_BYTES {
         return squeezed;
     }
     let all: Vec<&str> = split_sentences(&squeezed)
         .into_iter()
         .map(|sentence| &squeezed[sentence])
-        .filter(|it| it.len() <= WHOLE)
+        .filter(|it| it.len() <= MAX_QUESTION_BYTES)
         .collect();
     let questions: Vec<&str> = all.iter().copied().filter(|text| text.ends_with('?')).collect();
     let orders = || {
@@ -68,7 +68,7 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     };
     let chosen: Vec<&str> = if questions.is_empty() { orders().collect() } else { questions };
     let mut taken: Vec<&str> = Vec::new();
-    let mut room = WHOLE;
+    let mut room = MAX_QUESTION_BYTES;
     // The last question matters most; the order is kept.
     for it in chosen.into_iter().rev() {
         if it.len() > room {
@@ -82,7 +82,7 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     }
     taken.reverse();
     if taken.is_empty() {
-        let end = squeezed.floor_char_boundary((WHOLE / 2).min(squeezed.len()));
+        let end = squeezed.floor_char_boundary((MAX_QUESTION_BYTES / 2).min(squeezed.len()));
         let end = squeezed[..end].rfind(' ').unwrap_or(end);
         return squeezed[..end].to_owned();
     }

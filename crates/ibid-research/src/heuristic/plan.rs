@@ -2,9 +2,9 @@
 use crate::prompts;
 use crate::prompts::{Facet, fill_template};
 use ibid_core::domain::{
-    Brief, Complexity, Item, ItemId, Plan, QuestionKind, SectionPlan, WritingPlan,
+    Brief, ChecklistItem, Complexity, ItemId, Plan, QuestionKind, SectionPlan, WritingPlan,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
@@ -38,11 +38,11 @@ pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
     };
     let writing = writing_plan(brief, &items)?;
     Plan::new(items, complexity, writing)
-        .ok_or_else(|| Error::new(Kind::Internal, "making a plan: the checklist is empty"))
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "making a plan: the checklist is empty"))
 }
 
 /// The item for one part of the question.
-pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
+pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> ChecklistItem {
     let own = intake::subjects(part);
     let heading = sentence_case(part.trim_end_matches(['?', '.', ' ']));
     // A later part often leaves out the subject.
@@ -52,18 +52,25 @@ pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
     } else {
         format!("{part} {anchor}")
     };
-    Item { id: ItemId::new(before as u32 + 1), asks: part.to_owned(), heading, terms: own, query }
+    ChecklistItem {
+        id: ItemId::new(before as u32 + 1),
+        asks: part.to_owned(),
+        heading,
+        terms: own,
+        query,
+    }
 }
 
-fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
+fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     let words = prompts::plan_words()?;
     let (a, b) = comparison_sides(brief);
     // The question's own parts are the core items; a facet for the whole question would repeat them.
     let skip = usize::from(!items.is_empty());
     let room = if skip == 1 { 5 } else { MAX_ITEMS };
-    let facets = match is_choice(brief, &a, &b)? {
-        true => words.facets_of_choice(),
-        false => words.facets_of(brief.kind),
+    let facets = if is_choice(brief, &a, &b)? {
+        words.facets_of_choice()
+    } else {
+        words.facets_of(brief.kind)
     };
     for (_, facet) in facets.into_iter().skip(skip) {
         if items.len() >= room.max(MIN_ITEMS) {
@@ -74,7 +81,7 @@ fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
     Ok(())
 }
 
-fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> Item {
+fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> ChecklistItem {
     let topic = subject_phrase(brief);
     let question = brief.question.trim_end_matches(['?', '.', ' ']);
     let scope = comparison_scope(question, a, b);
@@ -89,7 +96,7 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
         "{b}" => vec![b.to_owned()],
         _ => brief.subjects.clone(),
     };
-    Item {
+    ChecklistItem {
         id: ItemId::new(before as u32 + 1),
         asks: fill_template(&facet.asks, &values(&*named)),
         heading: sentence_case(&heading),
@@ -118,12 +125,12 @@ pub(crate) fn subject_phrase(brief: &Brief) -> String {
 }
 
 /// In a language without phrases here, the question itself and its subjects are the checklist.
-fn add_subjects(brief: &Brief, items: &mut Vec<Item>) {
+fn add_subjects(brief: &Brief, items: &mut Vec<ChecklistItem>) {
     let mut asks = vec![brief.question.clone()];
     asks.extend(brief.subjects.iter().take(2).cloned());
     asks.dedup();
     for text in asks {
-        items.push(Item {
+        items.push(ChecklistItem {
             id: ItemId::new(items.len() as u32 + 1),
             heading: sentence_case(text.trim_end_matches(['?', '？', '.', '。'])),
             terms: brief.key_terms.clone(),
@@ -229,7 +236,7 @@ fn split_at(text: &str, lower: &str, from: usize, joint: &str) -> Option<(String
     Some((last(left, &text[from..at], true)?, last(right, &text[at + joint.len()..], false)?))
 }
 
-fn writing_plan(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
+fn writing_plan(brief: &Brief, items: &[ChecklistItem]) -> Result<WritingPlan> {
     let words = &prompts::plan_words()?.writing;
     Ok(WritingPlan {
         overall_goal: fill_template(&words.overall_goal, &[("question", &brief.question)]),

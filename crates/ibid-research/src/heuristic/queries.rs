@@ -7,8 +7,8 @@ use crate::query_policy::QueryPolicy;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
 use ibid_core::domain::{
-    Brief, Item, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask, Variation,
-    Vertical, pubmed,
+    Brief, ChecklistItem, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask,
+    Variation, Vertical, pubmed,
 };
 use ibid_core::ports::SearchProvider;
 
@@ -195,7 +195,7 @@ pub(crate) struct QueryBuilder<'a> {
     pub(crate) targets: &'a SearchTargets,
     pub(crate) question: &'a Question,
     /// The stems of every query asked so far.
-    pub(crate) asked: &'a mut BTreeSet<Vec<String>>,
+    pub(crate) sent_queries: &'a mut BTreeSet<Vec<String>>,
 }
 
 impl QueryBuilder<'_> {
@@ -228,7 +228,7 @@ impl QueryBuilder<'_> {
     /// item's own terms.
     pub(crate) fn for_gap(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         gap_query: &str,
         met: &[String],
         breadth: u32,
@@ -257,7 +257,7 @@ impl QueryBuilder<'_> {
     /// Queries for an item in words from elsewhere, at most `most` of them.
     pub(crate) fn for_texts(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         texts: Vec<QueryText>,
         most: u32,
     ) -> Vec<Query> {
@@ -277,7 +277,7 @@ impl QueryBuilder<'_> {
     /// The queries of a search task; none where it was asked before.
     pub(crate) fn for_task(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         task: &SearchTask,
         variation: Variation,
     ) -> Vec<Query> {
@@ -297,12 +297,11 @@ impl QueryBuilder<'_> {
             .collect()
     }
 
-    /// The queries of the `wanted` variations of an item, and up to `more` of its subject with words in which such items are
-    /// answered.
+    /// Queries for the `wanted` variations of an item, and up to `more` that combine its subject with answer cues.
     pub(crate) fn variations(
         &mut self,
         brief: &Brief,
-        item: &Item,
+        item: &ChecklistItem,
         wanted: &[Variation],
         more: u32,
     ) -> Result<Vec<Query>> {
@@ -326,12 +325,17 @@ impl QueryBuilder<'_> {
 
     /// A draft of words that were not asked before.
     fn new_draft(&mut self, variation: Variation, text: String) -> Option<QueryDraft> {
-        let new = query_key(&text).is_some_and(|key| self.asked.insert(key));
+        let new = query_key(&text).is_some_and(|key| self.sent_queries.insert(key));
         new.then_some(QueryDraft { text, variation })
     }
 
     /// The queries of the drafts of an item, one for each target.
-    fn place(&self, item: &Item, written: &PubmedByText, drafts: Vec<QueryDraft>) -> Vec<Query> {
+    fn place(
+        &self,
+        item: &ChecklistItem,
+        written: &PubmedByText,
+        drafts: Vec<QueryDraft>,
+    ) -> Vec<Query> {
         let mut found = Vec::new();
         let mut nth_outside = 0;
         let is_informative = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
@@ -359,7 +363,7 @@ impl QueryBuilder<'_> {
     fn query_for_vertical(
         &self,
         vertical: Vertical,
-        item: &Item,
+        item: &ChecklistItem,
         written: &PubmedByText,
         draft: &QueryDraft,
     ) -> Option<Query> {
@@ -394,15 +398,15 @@ impl QueryBuilder<'_> {
 pub(crate) fn plain_queries(
     targets: &SearchTargets,
     question: &Question,
-    item: &Item,
+    item: &ChecklistItem,
 ) -> Vec<Query> {
-    let mut builder = QueryBuilder { targets, question, asked: &mut BTreeSet::new() };
+    let mut builder = QueryBuilder { targets, question, sent_queries: &mut BTreeSet::new() };
     let draft = builder.new_draft(Variation::Original, question.text.clone());
     builder.place(item, &PubmedByText::new(), draft.into_iter().collect())
 }
 
 /// Maximum number of other wordings of an item.
-const VARIATIONS: usize = 3;
+const MAX_VARIATIONS: usize = 3;
 
 /// Breadth up to which the variations of an item suffice.
 pub(crate) const STANDARD_BREADTH: u32 = 4;
@@ -411,7 +415,7 @@ pub(crate) const STANDARD_BREADTH: u32 = 4;
 const PLAIN_CUES: [&str; 3] = ["overview", "study", "data"];
 
 /// The subject of an item with each of the words in which such items are answered.
-fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+fn cue_queries(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation, String)>> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
     let own = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain([&facet.cues]));
@@ -421,7 +425,7 @@ fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
 
 /// The queries of each item, made without a model.
 pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
-    let expand = |item: &Item| {
+    let expand = |item: &ChecklistItem| {
         let all = item_variations(brief, item)?;
         let by = |wanted: Variation| {
             let found = all.iter().find(|pair| pair.0 == wanted);
@@ -430,7 +434,12 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
         Ok(QueryExpansion {
             item: item.id,
             original_query: by(Variation::Original),
-            variations: all.iter().skip(1).take(VARIATIONS).map(|pair| pair.1.clone()).collect(),
+            variations: all
+                .iter()
+                .skip(1)
+                .take(MAX_VARIATIONS)
+                .map(|pair| pair.1.clone())
+                .collect(),
             broad_query: broader_query(brief, item)?,
             specific_query: by(Variation::Narrower),
         })
@@ -439,7 +448,7 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
 }
 
 /// The item's query, then rephrased, broader, narrower, and in further words; no two with the same stems.
-fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+fn item_variations(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation, String)>> {
     let words = &prompts::phrases()?.query;
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let rest: Vec<&str> = tokens(&item.query)
@@ -475,14 +484,14 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
     let mut is_new = |text: &str| query_key(text).is_some_and(|key| known.insert(key));
     all.retain(|(_, text)| is_new(text));
     // Of a short query there are few variations.
-    let lacking = (1 + VARIATIONS).saturating_sub(all.len());
+    let lacking = (1 + MAX_VARIATIONS).saturating_sub(all.len());
     let cues = cue_queries(brief, item)?.into_iter();
     all.extend(cues.filter(|(_, text)| is_new(text)).take(lacking));
     Ok(all)
 }
 
 /// The subject of an item alone.
-fn broader_query(brief: &Brief, item: &Item) -> Result<String> {
+fn broader_query(brief: &Brief, item: &ChecklistItem) -> Result<String> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     Ok(fill_template(&prompts::phrases()?.query.broader, &[("subject", &subject)]))
 }

@@ -1,12 +1,12 @@
 //! Scores how well a report answers its question, by counting.
-use ibid_core::domain::{Coverage, ItemId, Mode, OpenItem, QualityPart, Report};
+use ibid_core::domain::{Coverage, ItemId, OpenItem, OutputMode, QualityPart, Report};
 use ibid_core::record::Run;
 
 /// The parts of the answer's quality.
 pub(super) fn score_answer(run: &Run, report: &Report) -> Vec<QualityPart> {
     let mut parts = vec![coverage(run, report), support(report), confidence(report), short(report)];
     // A single line has no room for what it leaves open.
-    if report.mode == Mode::Report {
+    if report.mode == OutputMode::Report {
         parts.push(candour(run, report));
     }
     parts
@@ -43,15 +43,15 @@ fn coverage(run: &Run, report: &Report) -> QualityPart {
 fn support(report: &Report) -> QualityPart {
     let checks = report.checks;
     let written = checks.claims.total + checks.removed;
-    let quotes = share(checks.quotes.held as usize, checks.quotes.total as usize);
+    let quotes = share(checks.quotes.passed as usize, checks.quotes.total as usize);
     let score = if is_empty(report) {
         0.0
     } else {
-        share(checks.claims.held as usize, written as usize) * quotes
+        share(checks.claims.passed as usize, written as usize) * quotes
     };
     let why = format!(
         "{} of {written} sentences held as written, {} of {} quotes",
-        checks.claims.held, checks.quotes.held, checks.quotes.total
+        checks.claims.passed, checks.quotes.passed, checks.quotes.total
     );
     score_part("support", 0.3, score, why)
 }
@@ -99,7 +99,7 @@ const SHORT_WORDS: usize = 60;
 /// Whether there is a short answer, and whether it is short.
 fn short(report: &Report) -> QualityPart {
     let words: usize = match (report.mode, &report.answer) {
-        (Mode::Answer, Some(it)) => it.text.split_whitespace().count(),
+        (OutputMode::Answer, Some(it)) => it.text.split_whitespace().count(),
         _ => {
             let claims = report.short.iter();
             claims.map(|claim| claim.text().split_whitespace().count()).sum()

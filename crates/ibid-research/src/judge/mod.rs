@@ -10,7 +10,7 @@ use crate::thresholds::{MAX_MODEL_CUT, MAX_MODEL_RAISE, MODEL_PART_WEIGHT};
 use ibid_core::domain::{Claim, Judgement, QualityPart, QualityScore, Report};
 use ibid_core::ports::RoleModel;
 use ibid_core::record::{Envelope, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::ask::fit::{ContextWindow, fit_parts};
 use super::ask::shapes::{JudgeAnswerPrompt, JudgeProcessPrompt, JudgeReply};
@@ -32,7 +32,7 @@ pub async fn judge(
     role_model: Option<&RoleModel>,
 ) -> Result<Judgement> {
     let Some(report) = run.report.as_deref() else {
-        return Err(Error::new(Kind::Usage, format!("run {} has no report to judge", run.id))
+        return Err(Error::new(ErrorKind::Usage, format!("run {} has no report to judge", run.id))
             .with_hint("see `ibid ls` for runs that are completed"));
     };
     let trail = process::RunActivity::from_events(events);
@@ -56,7 +56,7 @@ pub async fn judge(
                 answered = true;
                 merge_model_scores(parts, &reply);
             }
-            Err(fault) if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) => {
+            Err(fault) if matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Internal) => {
                 return Err(fault);
             }
             // Both calls often fail for the same reason, which is listed once.

@@ -59,13 +59,13 @@ impl RunActivity {
     pub(super) fn domains(&self) -> Vec<String> {
         let mut all: Vec<_> = self.read.iter().collect();
         all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let shown = all.into_iter().take(SHOWN);
+        let shown = all.into_iter().take(MAX_SHOWN_SITES);
         shown.map(|(name, n)| format!("{} ({n})", public_address(name))).collect()
     }
 }
 
 /// Maximum number of sites named to a model.
-const SHOWN: usize = 30;
+const MAX_SHOWN_SITES: usize = 30;
 
 /// The parts of the quality of the process.
 pub(super) fn score_process(run: &Run, report: &Report, trail: &RunActivity) -> Vec<QualityPart> {

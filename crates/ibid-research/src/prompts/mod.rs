@@ -12,7 +12,7 @@ pub(crate) use phrase_set::PhraseSet;
 
 use crate::ask::template::one_line;
 use ibid_core::domain::QuestionKind;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The checklist by kind of question.
 #[derive(Debug, Deserialize)]
@@ -384,7 +384,7 @@ pub(crate) fn prompt_template(file: &str) -> Result<&'static str> {
         .iter()
         .find(|pair| pair.0 == file)
         .map(|pair| pair.1)
-        .ok_or_else(|| Error::new(Kind::Internal, format!("looking for the prompt {file}")))
+        .ok_or_else(|| Error::new(ErrorKind::Internal, format!("looking for the prompt {file}")))
 }
 
 /// The phrases in the example of `step`'s prompt: every string of at least three words. An answer with one of
@@ -419,7 +419,7 @@ fn parse_toml<T: for<'a> Deserialize<'a>>(
     cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|error| error.to_string()))
         .as_ref()
         .map_err(|fault| {
-            Error::new(Kind::Internal, format!("reading the words of {name}"))
+            Error::new(ErrorKind::Internal, format!("reading the words of {name}"))
                 .with_source(fault.clone())
         })
 }

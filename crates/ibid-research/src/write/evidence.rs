@@ -2,7 +2,7 @@
 use crate::ask::shapes::EvidenceRow;
 use crate::thresholds::{MIN_NAMED_EVIDENCE_OVERLAP, MIN_OTHER_EVIDENCE_OVERLAP};
 use ibid_core::domain::words::{Number, numbers, stem_overlap};
-use ibid_core::domain::{Evidence, EvidenceId, Notes};
+use ibid_core::domain::{Evidence, EvidenceId, EvidenceStore};
 
 /// The evidence for a sentence: what it names, unless that says something else and other evidence says it
 /// nearly verbatim, because small models copy the right words and name the wrong id. Where only some of it
@@ -54,7 +54,7 @@ pub(super) fn evidence_rows<'a>(
 
 /// Evidence by score, ties in the order found; only from sources in the notes.
 pub(super) fn best_first<'a>(
-    notes: &Notes,
+    notes: &EvidenceStore,
     evidence: impl Iterator<Item = &'a Evidence>,
 ) -> Vec<&'a Evidence> {
     let mut all: Vec<&Evidence> =

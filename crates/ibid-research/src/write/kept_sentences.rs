@@ -13,7 +13,7 @@ use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::content_stems;
 
 /// Maximum number of sentences of a paragraph.
-pub(super) const PARAGRAPH: usize = 4;
+pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
 
 /// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
 /// shown. A sentence counts by the words of the question, or of the part of it that its section answers.
@@ -68,7 +68,8 @@ pub(super) fn cut_irrelevant(
                 cut += 1;
             }
         }
-        sections[at].paragraphs = kept.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect();
+        sections[at].paragraphs =
+            kept.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect();
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     Ok(cut)
@@ -100,7 +101,7 @@ pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSecti
 mod tests {
     use super::*;
     use crate::heuristic::intake::subjects;
-    use crate::heuristic::kinds::question_kind;
+    use crate::heuristic::question_kind::question_kind;
     use crate::{plan_from_brief, prompts};
     use ibid_core::domain::{Brief, ItemId};
 

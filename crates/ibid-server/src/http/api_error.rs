@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::request::{FieldError, ResearchRequest};
 use crate::view::format::sentence;
 use ibid::app::commands::CommandRefusal;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// An error response: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
 ///
@@ -137,25 +137,26 @@ impl From<Error> for ApiError {
     /// internal files and services.
     fn from(error: Error) -> ApiError {
         let (status, code) = match error.kind() {
-            Kind::Usage => (StatusCode::BAD_REQUEST, "invalid_value"),
-            Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Kind::Cancelled => (StatusCode::CONFLICT, "cancelled"),
-            Kind::Exhausted => (StatusCode::PAYMENT_REQUIRED, "budget_exhausted"),
-            Kind::Transient => (StatusCode::SERVICE_UNAVAILABLE, "try_again"),
-            Kind::Malformed => (StatusCode::BAD_GATEWAY, "bad_upstream"),
-            Kind::Setup => (StatusCode::SERVICE_UNAVAILABLE, "not_set_up"),
-            Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            ErrorKind::Usage => (StatusCode::BAD_REQUEST, "invalid_value"),
+            ErrorKind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            ErrorKind::Cancelled => (StatusCode::CONFLICT, "cancelled"),
+            ErrorKind::Exhausted => (StatusCode::PAYMENT_REQUIRED, "budget_exhausted"),
+            ErrorKind::Transient => (StatusCode::SERVICE_UNAVAILABLE, "try_again"),
+            ErrorKind::Malformed => (StatusCode::BAD_GATEWAY, "bad_upstream"),
+            ErrorKind::Setup => (StatusCode::SERVICE_UNAVAILABLE, "not_set_up"),
+            ErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
         let refused = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
         let (status, code) = match refused {
             Some(CommandRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
             Some(CommandRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
-            Some(CommandRefusal::NotAsked) => (StatusCode::CONFLICT, "not_waiting"),
+            Some(CommandRefusal::NotWaiting) => (StatusCode::CONFLICT, "not_waiting"),
             None => (status, code),
         };
-        let is_public = matches!(error.kind(), Kind::Usage | Kind::Exhausted | Kind::Cancelled);
+        let is_public =
+            matches!(error.kind(), ErrorKind::Usage | ErrorKind::Exhausted | ErrorKind::Cancelled);
         let message = match error.kind() {
-            Kind::NotFound => "not found".to_owned(),
+            ErrorKind::NotFound => "not found".to_owned(),
             // Fields are validated as flags; remove the flag's name from the message.
             _ if is_public => {
                 let message = error.public_message();
@@ -163,7 +164,7 @@ impl From<Error> for ApiError {
                 let what = of_flag.and_then(|rest| rest.split_once(": "));
                 what.map_or_else(|| message.clone(), |(_, what)| what.to_owned())
             }
-            Kind::Transient => "temporarily unavailable".to_owned(),
+            ErrorKind::Transient => "temporarily unavailable".to_owned(),
             _ => "internal error; see the server's log".to_owned(),
         };
         // Messages about the request begin with the field: `budget must be …`, `reading since: …`.
@@ -177,9 +178,9 @@ impl From<Error> for ApiError {
             status,
             code,
             message,
-            param: field.filter(|_| error.kind() == Kind::Usage).map(str::to_owned),
+            param: field.filter(|_| error.kind() == ErrorKind::Usage).map(str::to_owned),
             hint: error.hint().filter(|_| is_public).map(str::to_owned),
-            retry_after: matches!(error.kind(), Kind::Transient).then_some(2),
+            retry_after: matches!(error.kind(), ErrorKind::Transient).then_some(2),
             internal: (!is_public).then(|| error.chain()),
         }))
     }

@@ -20,7 +20,7 @@ use crate::request_service::CallerService;
 use ibid::app::diff_reports;
 use ibid_core::domain::PageHash;
 use ibid_core::record::sent_queries;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::references::bibliography;
 use ibid_report::{ExportOptions, ReportFormat};
 
@@ -119,7 +119,7 @@ pub(super) async fn report(
         format.render(&report, &pages, options)?.into_bytes()
     });
     let bytes = rendering.await.map_err(|fault| {
-        Error::new(Kind::Internal, format!("rendering report.{name}")).with_source(fault)
+        Error::new(ErrorKind::Internal, format!("rendering report.{name}")).with_source(fault)
     })??;
     let mut response = ([(header::CONTENT_TYPE, info.media_type)], bytes).into_response();
     if format == ReportFormat::Html {

@@ -11,9 +11,9 @@ use super::access_policy::{
     bearer_token, has_body, has_origin, is_form_body, is_json_body, session_cookie,
 };
 use super::api_error::{ApiError, ApiResult};
+use super::connection_limits::Peer;
 use super::open_requests;
 use super::paths::{is_page, is_public_path, is_share_path};
-use super::peers::Peer;
 use super::state::ServerState;
 use crate::request_service::Caller;
 

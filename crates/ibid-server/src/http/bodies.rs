@@ -1,5 +1,5 @@
 //! The bodies of requests about a run, and of their responses.
-use ibid_core::domain::{Rating, Share, Vote};
+use ibid_core::domain::{Rating, ShareLink, Vote};
 use ibid_core::record::RUN_TOOLS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -73,7 +73,7 @@ pub(super) struct DeletedBody {
 pub(super) struct ShareBody {
     /// How long the link lasts.
     #[serde(default, deserialize_with = "whole")]
-    #[schemars(extend("minimum" = 1, "maximum" = Share::MAX_DAYS, "default" = Share::DAYS))]
+    #[schemars(extend("minimum" = 1, "maximum" = ShareLink::MAX_DAYS, "default" = ShareLink::DAYS))]
     pub(super) days: Option<u64>,
     /// Whether it shows the quotes of local documents.
     #[schemars(extend("default" = false))]

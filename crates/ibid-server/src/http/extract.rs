@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::api_error::{ApiError, ApiResult};
 use super::state::ServerState;
 use crate::request_service::{CallerRun, CallerService};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Report, RunId};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
@@ -77,7 +77,9 @@ impl OwnedRun {
         id: &str,
     ) -> ApiResult<OwnedRun> {
         let run = match service.run(id).await {
-            Err(fault) if fault.kind() == Kind::NotFound => return Err(ApiError::not_found("run")),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => {
+                return Err(ApiError::not_found("run"));
+            }
             run => run?,
         };
         Ok(OwnedRun { server: Arc::clone(server), run })

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::peers::{Peer, Peers};
+use super::connection_limits::{Peer, Peers};
 
 /// How long a request head may take to arrive; also how long an idle connection is kept.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);

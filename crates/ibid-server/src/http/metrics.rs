@@ -170,7 +170,7 @@ impl ServerMetrics {
             self.run_usd.get_or_create(&Vec::new()).inc_by(usd);
         }
         if let Some(it) = run.report.as_deref().map(|report| report.checks.quotes) {
-            for (word, n) in [("exact", it.held), ("lost", it.total - it.held)] {
+            for (word, n) in [("exact", it.passed), ("lost", it.total - it.passed)] {
                 let by = vec![("match", word.to_owned())];
                 self.quotes.get_or_create(&by).inc_by(u64::from(n));
             }
@@ -178,8 +178,8 @@ impl ServerMetrics {
         if let Some(it) = run.report.as_deref().map(|report| report.checks) {
             let stated = it.claims;
             for (word, n) in [
-                ("cited", stated.held),
-                ("uncited", stated.total - stated.held),
+                ("cited", stated.passed),
+                ("uncited", stated.total - stated.passed),
                 ("removed", it.removed),
             ] {
                 let by = vec![("status", word.to_owned())];

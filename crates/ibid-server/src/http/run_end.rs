@@ -6,7 +6,7 @@ use super::openai::webhook::Webhook;
 use super::webhooks;
 use ibid::app::App;
 use ibid::app::queue::RunEndHook;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::record::Run;
 
 /// The hook that runs after each run ends.
@@ -20,7 +20,9 @@ pub(super) fn hook(app: Arc<App>, metrics: Arc<ServerMetrics>) -> RunEndHook {
             let ended = Run::from_events(run.clone(), &events);
             metrics.record_run(&ended, &events);
             // The caller is not told about faults that the operator must fix, so the log has them.
-            if let (Some(Kind::Setup | Kind::Internal), Some(why)) = (ended.failure, &ended.error) {
+            if let (Some(ErrorKind::Setup | ErrorKind::Internal), Some(why)) =
+                (ended.failure, &ended.error)
+            {
                 tracing::error!(run = run.as_str(), why, "run_failed");
             }
             if let Some(fault) = app.telemetry_error() {

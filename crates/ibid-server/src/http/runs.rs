@@ -50,11 +50,11 @@ impl RunParams {
         Ok(Duration::from_secs(seconds))
     }
 
-    fn response_shape(&self) -> ApiResult<RunShape> {
+    fn response_shape(&self) -> ApiResult<ResponseShape> {
         match self.shape.as_deref() {
-            None | Some("run") => Ok(RunShape::Run),
-            Some("result") => Ok(RunShape::Result),
-            Some("report") => Ok(RunShape::Report),
+            None | Some("run") => Ok(ResponseShape::Run),
+            Some("result") => Ok(ResponseShape::Result),
+            Some("report") => Ok(ResponseShape::Report),
             Some(_) => Err(invalid_value("shape", "must be run, result or report")),
         }
     }
@@ -62,7 +62,7 @@ impl RunParams {
 
 /// The shape of a run in the response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum RunShape {
+enum ResponseShape {
     /// Its state, and its result once there is one.
     Run,
     /// Only the result object.
@@ -139,7 +139,7 @@ pub(super) async fn accept(
     let key =
         idempotency.map(|idempotency| service.request_key(&idempotency.key, &idempotency.sent));
     match service.accept(question, extras, key).await? {
-        SubmitOutcome::Begun(run) => Ok(run),
+        SubmitOutcome::Started(run) => Ok(run),
         SubmitOutcome::Full => Err(ApiError::queue_full(RETRY_AFTER_SECS)),
         SubmitOutcome::Other => Err(ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -184,13 +184,13 @@ pub(super) async fn create(
 }
 
 /// The run in this shape: 200 once it has ended, 202 before.
-async fn run_response(handle: &CallerRun, shape: RunShape) -> ApiResult<Response> {
+async fn run_response(handle: &CallerRun, shape: ResponseShape) -> ApiResult<Response> {
     let run = handle.run().await?;
     let status = if run.status.ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let value = match shape {
-        RunShape::Run => run_object(handle, &run).await?,
-        RunShape::Result => run_result(handle, &run).await?,
-        RunShape::Report => report_object(&run),
+        ResponseShape::Run => run_object(handle, &run).await?,
+        ResponseShape::Result => run_result(handle, &run).await?,
+        ResponseShape::Report => report_object(&run),
     };
     Ok((status, Json(value)).into_response())
 }

@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 use super::access_policy::{self, AccessPolicy};
 use super::auth_throttle::AuthThrottle;
+use super::connection_limits::Peers;
 use super::metrics::ServerMetrics;
 use super::open_requests::OpenRequests;
-use super::peers::Peers;
 use super::router::router;
 use super::sessions::Sessions;
 use super::state::ServerState;
@@ -23,7 +23,7 @@ use ibid::app::queue::Queue;
 use ibid::app::retention::{PURGE_INTERVAL, purge_loop};
 use ibid::app::web::{OwnAddressGuard, register_listener};
 use ibid::config::{ProcessEnv, ServeConfig};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A server that listens and does not answer yet; [`HttpServer::serve`] answers.
 pub struct HttpServer {
@@ -57,7 +57,7 @@ impl HttpServer {
             return Err(no_token_error(serve));
         }
         let listener = listen::bind(&addresses).map_err(|fault| {
-            Error::new(Kind::Setup, format!("listening on {}", serve.addr))
+            Error::new(ErrorKind::Setup, format!("listening on {}", serve.addr))
                 .with_source(fault)
                 .with_hint("stop the program that uses it, or choose another address with --addr")
         })?;
@@ -136,7 +136,7 @@ impl HttpServer {
 /// Resolves `serve.addr`.
 async fn resolve_address(address: &str) -> Result<Vec<SocketAddr>> {
     let addresses = tokio::net::lookup_host(address).await.map_err(|fault| {
-        Error::new(Kind::Usage, format!("invalid serve.addr `{address}`"))
+        Error::new(ErrorKind::Usage, format!("invalid serve.addr `{address}`"))
             .with_source(fault)
             .with_hint("write an address and a port, as in 127.0.0.1:7700")
     })?;
@@ -145,7 +145,7 @@ async fn resolve_address(address: &str) -> Result<Vec<SocketAddr>> {
 
 fn no_token_error(serve: &ServeConfig) -> Error {
     let what = format!("others can reach {}, and no token is set", serve.addr);
-    Error::new(Kind::Setup, what).with_hint(format!(
+    Error::new(ErrorKind::Setup, what).with_hint(format!(
         "set {} to a long random text, add users with `ibid admin user add`, or serve on 127.0.0.1",
         serve.token_env
     ))
@@ -153,7 +153,7 @@ fn no_token_error(serve: &ServeConfig) -> Error {
 
 fn bound_address(listener: &TcpListener) -> Result<SocketAddr> {
     listener.local_addr().map_err(|fault| {
-        Error::new(Kind::Internal, "reading the listener's address").with_source(fault)
+        Error::new(ErrorKind::Internal, "reading the listener's address").with_source(fault)
     })
 }
 

@@ -14,8 +14,8 @@ use super::bodies::{CreatedShare, RevokedShares, ShareBody, ShareObject};
 use super::extract::{OwnedRun, PathParams};
 use super::state::ServerState;
 use super::values::{invalid_value, read_optional_body};
-use ibid_core::domain::{RunId, Share};
-use ibid_core::{Error, Kind};
+use ibid_core::domain::{RunId, ShareLink};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::html;
 
 /// Keeps shared reports out of search engines.
@@ -29,11 +29,11 @@ pub(super) async fn create_share(
     mine: &OwnedRun,
     days: u32,
     private: bool,
-) -> ApiResult<(String, Share)> {
+) -> ApiResult<(String, ShareLink)> {
     mine.require_ended()?;
     mine.report().await?;
-    if !(1..=Share::MAX_DAYS).contains(&days) {
-        let range = format!("must be from 1 to {}", Share::MAX_DAYS);
+    if !(1..=ShareLink::MAX_DAYS).contains(&days) {
+        let range = format!("must be from 1 to {}", ShareLink::MAX_DAYS);
         return Err(invalid_value("days", &range));
     }
     Ok(mine.run.share(days, private).await?)
@@ -48,7 +48,7 @@ pub(super) async fn revoke_shares(mine: &OwnedRun) -> ApiResult<usize> {
     Ok(mine.run.unshare().await?)
 }
 
-fn share_object(run: &RunId, share: &Share) -> ShareObject {
+fn share_object(run: &RunId, share: &ShareLink) -> ShareObject {
     ShareObject {
         object: "share",
         run: run.to_string(),
@@ -63,7 +63,7 @@ pub(super) async fn create(
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
     let body: ShareBody = read_optional_body(bytes)?;
-    let days = body.days.map_or(Share::DAYS, |days| u32::try_from(days).unwrap_or(u32::MAX));
+    let days = body.days.map_or(ShareLink::DAYS, |days| u32::try_from(days).unwrap_or(u32::MAX));
     let private = body.include_private.unwrap_or_default();
     let (token, share) = create_share(&mine, days, private).await?;
     let share = share_object(mine.id(), &share);
@@ -98,7 +98,7 @@ pub(super) async fn open(
         html::render_shared(&shared.report, &shared.pages, shared.private)
     });
     let text = rendering.await.map_err(|error| {
-        Error::new(Kind::Internal, "rendering a shared report").with_source(error)
+        Error::new(ErrorKind::Internal, "rendering a shared report").with_source(error)
     })??;
     let mut response = text.into_response();
     let headers = response.headers_mut();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::api_error::{ApiError, ApiResult};
 use super::state::ServerState;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// How long the store may take to answer: load balancers give up soon.
 const READY_TIMEOUT: Duration = Duration::from_millis(1500);
@@ -24,7 +24,8 @@ pub(super) async fn health() -> Json<Value> {
 pub(super) async fn ready(State(server): State<Arc<ServerState>>) -> ApiResult<Json<Value>> {
     let app = server.operator.app();
     let answered = tokio::time::timeout(READY_TIMEOUT, app.ready()).await;
-    answered.unwrap_or_else(|_| Err(Error::new(Kind::Transient, "the store does not answer")))?;
+    answered
+        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Transient, "the store does not answer")))?;
     let (waiting, working) = server.operator.queue().counts();
     Ok(Json(json!({"status": "ok", "waiting": waiting, "working": working})))
 }

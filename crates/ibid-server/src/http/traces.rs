@@ -14,7 +14,7 @@ use super::extract::{PathParams, QueryParams};
 use super::values::{invalid_value, parse_limit, read_body};
 use crate::request_service::CallerService;
 use ibid::app::traces::{MAX_NAME_CHARS, ToolStatus, TraceUpdate};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::record::ToolTrace;
 
 /// Maximum size of an input, a state, a result and metrics, each as JSON, in bytes.
@@ -97,7 +97,7 @@ pub(super) async fn update(
 
 async fn find(service: &CallerService, id: &str) -> ApiResult<ToolTrace> {
     match service.trace(id).await {
-        Err(fault) if fault.kind() == Kind::NotFound => Err(ApiError::not_found("trace")),
+        Err(fault) if fault.kind() == ErrorKind::NotFound => Err(ApiError::not_found("trace")),
         trace => Ok(trace?),
     }
 }

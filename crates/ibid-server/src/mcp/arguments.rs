@@ -6,8 +6,8 @@ use crate::request::{
     BudgetFields, ModeSchema, NonblankSchema, ResearchRequest, add_setting_ranges, nonblank,
     setting, text, whole,
 };
-use ibid_core::domain::Mode;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::OutputMode;
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Rounds of `agentic_search` by default.
 const EVIDENCE_ROUNDS: u64 = 3;
@@ -37,7 +37,7 @@ impl From<AgenticSearchInput> for ResearchRequest {
     fn from(input: AgenticSearchInput) -> ResearchRequest {
         ResearchRequest {
             question: Some(input.query),
-            mode: Some(Mode::Evidence),
+            mode: Some(OutputMode::Evidence),
             completeness_threshold: input.completeness_threshold,
             max_iterations: input.max_iterations.or(Some(EVIDENCE_ROUNDS.to_string())),
             ask: input.ask,
@@ -82,7 +82,7 @@ pub(super) struct StartInput {
     max_minutes: Option<u64>,
     /// A report, one line of at most 140 characters, or passages without prose.
     #[schemars(with = "Option<ModeSchema>", extend("default" = "report"))]
-    output: Option<Mode>,
+    output: Option<OutputMode>,
     /// Whether to ask clarifying questions if the question is unclear. Default: true if the host can show a form.
     ask: Option<bool>,
 }
@@ -92,7 +92,7 @@ impl TryFrom<StartInput> for ResearchRequest {
 
     fn try_from(input: StartInput) -> Result<ResearchRequest> {
         if input.max_minutes.is_some_and(|max_minutes| !(1..=MAX_MINUTES).contains(&max_minutes)) {
-            return Err(Error::new(Kind::Usage, "max_minutes must be a whole number from 1"));
+            return Err(Error::new(ErrorKind::Usage, "max_minutes must be a whole number from 1"));
         }
         let budget = BudgetFields {
             usd: input.budget_usd,

@@ -23,10 +23,10 @@ use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
 use crate::request::{ResearchRequest, read_fields};
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
-use ibid_core::domain::{Mode, SourceId};
+use ibid_core::domain::{OutputMode, SourceId};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::{Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::json::ResultSubtype;
 use ibid_report::{evidence, json as shown, markdown};
 
@@ -165,9 +165,9 @@ impl McpServer {
         }
         let question = service.question(&request).await?;
         match service.accept(question, request.extras(), None).await? {
-            SubmitOutcome::Begun(run) => Ok(run),
+            SubmitOutcome::Started(run) => Ok(run),
             SubmitOutcome::Other | SubmitOutcome::Full => {
-                Err(Error::new(Kind::Transient, "too many runs are waiting")
+                Err(Error::new(ErrorKind::Transient, "too many runs are waiting")
                     .with_hint("try again in a minute"))
             }
         }
@@ -197,7 +197,7 @@ impl McpServer {
             let answers = elicitation::cut_answers(&answers)?;
             let known = run.run().await?;
             if !known.awaiting_clarification {
-                return Err(Error::new(Kind::Usage, "the run is not waiting for answers")
+                return Err(Error::new(ErrorKind::Usage, "the run is not waiting for answers")
                     .with_hint("omit answers; use steer to add what you want to know"));
             }
             run.send_command(RunCommand::Reply(answers)).await?;
@@ -276,7 +276,7 @@ impl McpServer {
             out["asked_back"] = clarified;
         }
         let mode = known.question.as_ref().map(|question| question.mode);
-        if mode == Some(Mode::Evidence) {
+        if mode == Some(OutputMode::Evidence) {
             let view = match known.report.as_deref() {
                 Some(report) => evidence::to_json(report, known.plan.as_ref()),
                 None => evidence::to_json_so_far(&known, &handle.events(0).await?),
@@ -287,7 +287,7 @@ impl McpServer {
         }
         if !known.status.ended() {
             out["trace_id"] = run.uuid().into();
-            if mode != Some(Mode::Evidence) {
+            if mode != Some(OutputMode::Evidence) {
                 out["checklist_coverage"] = shown::checklist_coverage(&known);
                 out["sources"] = sources_so_far(&known, &handle.events(0).await?);
             }
@@ -310,7 +310,7 @@ impl McpServer {
             return Ok(out);
         };
         out["trace_id"] = result["trace_id"].clone();
-        if mode == Some(Mode::Evidence) {
+        if mode == Some(OutputMode::Evidence) {
             return Ok(out);
         }
         for name in
@@ -346,7 +346,7 @@ impl McpServer {
             } else {
                 "the run has not written its report yet"
             };
-            return Err(Error::new(Kind::Usage, what).with_hint("call research_wait first"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("call research_wait first"));
         };
         let text = match input.part.as_deref().unwrap_or("full") {
             "summary" => summary(report),

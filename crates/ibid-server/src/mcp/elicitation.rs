@@ -20,7 +20,7 @@ use crate::request_service::{CallerRun, CallerService};
 use ibid_core::domain::RunId;
 use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum number of questions in a form.
 const MAX_QUESTIONS: usize = 3;
@@ -186,7 +186,7 @@ pub(super) fn input_required(run: &RunId, questions: &[String]) -> Result<CallTo
         "inputRequests": {FORM: {"method": "elicitation/create", "params": elicitation_form(questions)}},
         "requestState": run,
     }))
-    .map_err(|error| Error::new(Kind::Internal, "building the form for the host").with_source(error))?;
+    .map_err(|error| Error::new(ErrorKind::Internal, "building the form for the host").with_source(error))?;
     Ok(CallToolResponse::InputRequired(it))
 }
 
@@ -226,7 +226,7 @@ fn parse_form_answers(content: Option<&Value>, count: usize) -> Vec<String> {
 /// `Usage` if there are more than three.
 pub(super) fn cut_answers(answers: &[String]) -> Result<Vec<String>> {
     if answers.len() > MAX_QUESTIONS {
-        return Err(Error::new(Kind::Usage, "answers must be a list of at most three texts"));
+        return Err(Error::new(ErrorKind::Usage, "answers must be a list of at most three texts"));
     }
     Ok(answers.iter().map(|answer| answer.chars().take(MAX_ANSWER_CHARS).collect()).collect())
 }

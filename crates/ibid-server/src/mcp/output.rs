@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::protocol::{McpResult, complete_result};
-use ibid_core::domain::{Claim, Coverage, Hit, Mode, Report};
+use ibid_core::domain::{Claim, Coverage, Hit, OutputMode, Report};
 use ibid_core::record::{Run, RunStatus};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::citation_spans::text_with_citations;
 
 /// How soon a client should poll again, in seconds.
@@ -68,7 +68,7 @@ fn claims_text(claims: &[Claim]) -> String {
 
 /// The short answer with its citation marks.
 pub(super) fn summary(report: &Report) -> String {
-    if report.mode == Mode::Answer {
+    if report.mode == OutputMode::Answer {
         return text_with_citations(report).0;
     }
     claims_text(&report.short).chars().take(MAX_SUMMARY_CHARS).collect()
@@ -83,7 +83,7 @@ pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
     let found = nth.and_then(|nth| report.sections.get(nth.wrapping_sub(1)));
     let Some(section) = found else {
         return Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             "part must be summary, full, evidence, sources or section:N",
         )
         .with_hint(format!("the report has {} sections", report.sections.len())));
@@ -110,7 +110,10 @@ pub(super) fn result_json(result: McpToolResult) -> Value {
         Err(fault) => {
             let is_internal = !matches!(
                 fault.kind(),
-                Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted
+                ErrorKind::Usage
+                    | ErrorKind::NotFound
+                    | ErrorKind::Transient
+                    | ErrorKind::Exhausted
             );
             let text = match (is_internal, fault.hint()) {
                 (true, _) => "the server cannot do this just now".to_owned(),

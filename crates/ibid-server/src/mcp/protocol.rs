@@ -1,7 +1,7 @@
 //! Conversions between this program's types and those of the protocol.
 use rmcp::ErrorData;
 
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// The result of a protocol handler.
 pub(super) type McpResult<T> = std::result::Result<T, ErrorData>;
@@ -9,8 +9,8 @@ pub(super) type McpResult<T> = std::result::Result<T, ErrorData>;
 /// Converts an error to an MCP error.
 pub(super) fn to_error_data(error: &Error) -> ErrorData {
     match error.kind() {
-        Kind::Usage => ErrorData::invalid_params(error.public_message(), None),
-        Kind::NotFound => ErrorData::resource_not_found("not found", None),
+        ErrorKind::Usage => ErrorData::invalid_params(error.public_message(), None),
+        ErrorKind::NotFound => ErrorData::resource_not_found("not found", None),
         _ => ErrorData::internal_error("the server cannot do this just now", None),
     }
 }

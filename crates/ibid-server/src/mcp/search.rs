@@ -12,7 +12,7 @@ use crate::request::ResearchRequest;
 use crate::request_service::{CallerHit, CallerService};
 use ibid_core::domain::words::content_stems;
 use ibid_core::record::RunStatus;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum number of results of a search.
 const MAX_RESULTS: usize = 10;
@@ -31,7 +31,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(22);
 
 /// Tells the operator how to set up something to search.
 fn no_source_error(cause: &Error) -> Error {
-    Error::new(Kind::Usage, cause.public_message()).with_hint(
+    Error::new(ErrorKind::Usage, cause.public_message()).with_hint(
         "the operator can serve documents with --folder DIR, or set up an engine: `ibid engines` lists them, and the setting `engines` selects them",
     )
 }
@@ -43,7 +43,7 @@ impl McpServer {
         let (question, mut remarks) = match service.question(&request).await {
             Ok(question) => (Some(Arc::new(question)), Vec::new()),
             // Without engines and folders, sources of earlier runs can still be found.
-            Err(fault) if fault.kind() == Kind::Usage => (None, vec![no_source_error(&fault)]),
+            Err(fault) if fault.kind() == ErrorKind::Usage => (None, vec![no_source_error(&fault)]),
             Err(fault) => return Err(fault),
         };
         let lookup = async {
@@ -67,7 +67,9 @@ impl McpServer {
         if hits.is_empty() && past.is_empty() && !found.faults.is_empty() {
             // All engines failed, which differs from finding nothing.
             let what = format!("no engine answered: {}", found.faults.join("; "));
-            return Err(Error::new(Kind::Transient, what).with_hint("search again in a minute"));
+            return Err(
+                Error::new(ErrorKind::Transient, what).with_hint("search again in a minute")
+            );
         }
         let mut results = self.remember_hits(service, hits);
         results.extend(past);
@@ -121,7 +123,7 @@ impl McpServer {
     /// The text of a result: `{id, title, text, url, metadata}`.
     pub(super) async fn fetch(&self, service: &CallerService, id: &str) -> McpToolResult {
         let gone = || {
-            Error::new(Kind::Usage, "no result has this id")
+            Error::new(ErrorKind::Usage, "no result has this id")
                 .with_hint("search again and use an id from its results")
         };
         if let Some((run, n)) = id.split_once(':') {
@@ -156,9 +158,12 @@ impl McpServer {
     /// Reports an unreadable page with its reason, instead of as an internal error.
     fn unreadable_error(&self, hit: &CallerHit, fault: Error) -> Error {
         match fault.kind() {
-            Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted => fault,
+            ErrorKind::Usage
+            | ErrorKind::NotFound
+            | ErrorKind::Transient
+            | ErrorKind::Exhausted => fault,
             _ => Error::new(
-                Kind::NotFound,
+                ErrorKind::NotFound,
                 format!("{} cannot be read: {}", hit.url, fault.public_message()),
             )
             .with_hint("fetch another result"),

@@ -12,7 +12,7 @@ use super::protocol::McpResult;
 use super::recent_hits::RecentHits;
 use super::tools::TOOLS;
 use crate::request_service::{Caller, CallerService, RequestService};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The MCP server.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl McpServer {
     /// # Errors
     /// `Malformed` if the client does not speak the protocol.
     pub async fn stdio(self) -> Result<()> {
-        let broken = || Error::new(Kind::Malformed, "speaking MCP over stdin and stdout");
+        let broken = || Error::new(ErrorKind::Malformed, "speaking MCP over stdin and stdout");
         let running = self
             .serve(rmcp::transport::stdio())
             .await

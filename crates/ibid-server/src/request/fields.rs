@@ -5,7 +5,7 @@ use serde::Deserializer;
 use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::Value;
 
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::escape::truncate;
 
 /// Maximum length of the text of a field, in characters.
@@ -72,7 +72,7 @@ fn unknown_field(path: String, fault: &str) -> FieldError {
 
 impl From<FieldError> for Error {
     fn from(fault: FieldError) -> Error {
-        let error = Error::new(Kind::Usage, fault.message);
+        let error = Error::new(ErrorKind::Usage, fault.message);
         match fault.hint {
             Some(hint) => error.with_hint(hint),
             None => error,
@@ -235,6 +235,6 @@ mod tests {
         assert_eq!((flags.len(), flags[0].name, &*flags[0].value), (1, "breadth", "5"));
         assert!(request.dialogue().is_empty());
         assert_eq!(request.engine_names(), ["none"]);
-        assert_eq!(request.mode(), Some(ibid_core::domain::Mode::Answer));
+        assert_eq!(request.mode(), Some(ibid_core::domain::OutputMode::Answer));
     }
 }

@@ -7,14 +7,14 @@ use super::validate::{check_date_order, method_for, select_engines};
 use crate::dates::{DateBound, parse_day};
 use ibid::config::LoadedConfig;
 use ibid_core::domain::Question;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl ResearchRequest {
     /// Builds the question with the settings `loaded` with [`ResearchRequest::flags`], and what is `served`.
     ///
     /// # Errors
     /// `Usage`, naming the field.
-    pub fn to_question(
+    pub(crate) fn to_question(
         &self,
         loaded: &LoadedConfig,
         served: &ServedResources,
@@ -28,14 +28,14 @@ impl ResearchRequest {
             select_engines(&named, only_local, settings, !folders.is_empty()).map_err(|fault| {
                 if named.is_empty() {
                     // The settings name an unknown engine.
-                    Error::new(Kind::Setup, "selecting the engines of the settings")
+                    Error::new(ErrorKind::Setup, "selecting the engines of the settings")
                         .with_source(fault)
                 } else {
                     with_field("engines", &fault)
                 }
             })?;
         if folders.is_empty() && engines.is_empty() {
-            return Err(Error::new(Kind::Usage, "no folder or engine to search")
+            return Err(Error::new(ErrorKind::Usage, "no folder or engine to search")
                 .with_hint("name engines, or start the server with --folder DIR"));
         }
         let (since, until) = self.date_range(today)?;
@@ -67,7 +67,7 @@ impl ResearchRequest {
     ///
     /// # Errors
     /// Those of [`LoadedConfig::apply_flags`]; `Usage` for a model that is not offered.
-    pub fn to_follow_up(
+    pub(crate) fn to_follow_up(
         &self,
         mut question: Question,
         loaded: &LoadedConfig,

@@ -13,8 +13,8 @@ use super::schemas::{
 use super::validate::{is_symbols_only, parse_lang, validate_question};
 use ibid::app::plan_file::PlanFile;
 use ibid::config::Flag;
-use ibid_core::domain::{DialogueTurn, Mode};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{DialogueTurn, OutputMode};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// A question. `query` is an alias of `question`, `output` of `mode`, `summaryTokens` of `summary_tokens`.
 ///
@@ -41,10 +41,10 @@ pub struct ResearchRequest {
     pub context: Option<String>,
     /// A report, one line of at most 140 characters, or passages without prose.
     #[schemars(with = "Option<ModeSchema>")]
-    pub mode: Option<Mode>,
+    pub mode: Option<OutputMode>,
     /// Alias of `mode`.
     #[schemars(with = "Option<ModeSchema>")]
-    pub output: Option<Mode>,
+    pub output: Option<OutputMode>,
     /// How much work to spend on the question.
     #[serde(default, deserialize_with = "setting")]
     pub effort: Option<String>,
@@ -201,7 +201,7 @@ impl ResearchRequest {
         let request: ResearchRequest = read_fields(value)?;
         request.lang()?;
         let turns = request.follow_up_dialogue.as_deref().unwrap_or_default();
-        check_turns(turns).map_err(|error| Error::new(Kind::Usage, error))?;
+        check_turns(turns).map_err(|error| Error::new(ErrorKind::Usage, error))?;
         Ok(request)
     }
 
@@ -213,12 +213,12 @@ impl ResearchRequest {
         let given = match (&self.question, &self.query) {
             (Some(it), None) | (None, Some(it)) => it,
             (None, None) => {
-                return Err(Error::new(Kind::Usage, "question is missing")
+                return Err(Error::new(ErrorKind::Usage, "question is missing")
                     .with_hint("write {\"question\": \"…\"}"));
             }
             (Some(_), Some(_)) => {
                 let what = "question and query mean the same; give only one of them";
-                return Err(Error::new(Kind::Usage, what));
+                return Err(Error::new(ErrorKind::Usage, what));
             }
         };
         // Accept symbols beyond ASCII here, since no JSON schema can tell them from letters; the question is checked again later.
@@ -229,7 +229,7 @@ impl ResearchRequest {
     }
 
     /// Report, answer or evidence, if given.
-    pub fn mode(&self) -> Option<Mode> {
+    pub fn mode(&self) -> Option<OutputMode> {
         self.mode.or(self.output)
     }
 
@@ -293,7 +293,7 @@ impl ResearchRequest {
     pub fn require_no_webhook(&self) -> Result<()> {
         match self.webhook_url {
             None => Ok(()),
-            Some(_) => Err(Error::new(Kind::Usage, "webhook_url is not supported here")
+            Some(_) => Err(Error::new(ErrorKind::Usage, "webhook_url is not supported here")
                 .with_hint("`ibid serve` sends webhooks")),
         }
     }

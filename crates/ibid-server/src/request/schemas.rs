@@ -144,10 +144,10 @@ fn add_ranges(schema: &mut Schema, prefix: &str) {
         let name = if name == "summaryTokens" { "summary_tokens" } else { name };
         let kind = Setting::by_name(&format!("{prefix}{name}")).map(|by_name| by_name.kind);
         let range = match kind {
-            Some(SettingKind::Whole(min, max) | SettingKind::MaybeWhole(min, max)) => {
+            Some(SettingKind::Int(min, max) | SettingKind::OptionalInt(min, max)) => {
                 json!({"type": ["integer", "null"], "minimum": min, "maximum": max})
             }
-            Some(SettingKind::Real(min, max) | SettingKind::MaybeReal(min, max)) => {
+            Some(SettingKind::Float(min, max) | SettingKind::OptionalFloat(min, max)) => {
                 json!({"type": ["number", "null"], "minimum": min, "maximum": max})
             }
             Some(SettingKind::OneOf(words)) => {

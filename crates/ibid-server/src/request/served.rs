@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use ibid::config::Settings;
 use ibid_core::domain::{ModelChoice, ModelRole};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// The folders and models that callers of a server may name.
@@ -30,7 +30,7 @@ impl ServedResources {
             };
             let Some(path) = self.folders.iter().find(is_named) else {
                 return Err(Error::new(
-                    Kind::Usage,
+                    ErrorKind::Usage,
                     format!("folders: `{}` is not a served folder", single_line(name)),
                 )
                 .with_hint("omit folders to search all served folders"));
@@ -57,7 +57,7 @@ impl ServedResources {
                 Ok(each.map(|role| (role, it.to_owned())).collect())
             }
             Some(it) => Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!("model: `{}` is not offered here", single_line(it)),
             )
             .with_hint("omit model for the configured one; the operator can offer others with `serve.models`")),

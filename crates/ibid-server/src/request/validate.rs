@@ -1,8 +1,8 @@
 //! Checks that the command line and JSON requests share.
 use ibid::app::engines::resolve;
 use ibid::config::{LoadedConfig, Settings};
-use ibid_core::domain::{Mode, Question, ResearchSettings};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::domain::{OutputMode, Question, ResearchSettings};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 /// Checks a question and trims it. `truncated` means that only the beginning of a longer text was read.
@@ -13,14 +13,14 @@ pub fn validate_question(text: &str, truncated: bool) -> Result<String> {
     let limit = Question::MAX_BYTES;
     let trimmed = text.trim();
     if !trimmed.chars().any(char::is_alphanumeric) {
-        return Err(Error::new(Kind::Usage, "question is empty")
+        return Err(Error::new(ErrorKind::Usage, "question is empty")
             .with_hint("write what you want to find out"));
     }
     if trimmed.len() > limit {
         let length =
             if truncated { format!("more than {limit}") } else { trimmed.len().to_string() };
         return Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("question is {length} bytes long; the limit is {limit}"),
         )
         .with_hint("put long material into a document and search it with --folder"));
@@ -47,7 +47,7 @@ pub fn parse_lang(field: &str, given: Option<&str>) -> Result<Option<String>> {
         return Ok(Some(code));
     }
     Err(Error::new(
-        Kind::Usage,
+        ErrorKind::Usage,
         format!("{field} must be a two-letter language code, not `{}`", single_line(given)),
     )
     .with_hint("write en, de, fr, …"))
@@ -60,7 +60,7 @@ pub fn parse_lang(field: &str, given: Option<&str>) -> Result<Option<String>> {
 pub fn check_date_order(dash: &str, since: Option<&str>, until: Option<&str>) -> Result<()> {
     match (since, until) {
         (Some(since), Some(until)) if since > until => Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("{dash}since {since} is after {dash}until {until}"),
         )),
         _ => Ok(()),
@@ -89,9 +89,9 @@ pub fn select_engines(
 }
 
 /// The research settings for this mode. Evidence mode has its own number of rounds unless one is set.
-pub fn method_for(loaded: &LoadedConfig, mode: Mode) -> ResearchSettings {
+pub fn method_for(loaded: &LoadedConfig, mode: OutputMode) -> ResearchSettings {
     let mut method = loaded.settings.method.clone();
-    if let (Mode::Evidence, Some(rounds)) = (mode, loaded.evidence_rounds()) {
+    if let (OutputMode::Evidence, Some(rounds)) = (mode, loaded.evidence_rounds()) {
         method.depth = rounds;
     }
     method

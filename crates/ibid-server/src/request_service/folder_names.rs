@@ -155,7 +155,8 @@ impl PathRewriter {
         original: T,
     ) -> ibid_core::Result<T> {
         let broken = |it| {
-            Error::new(ibid_core::Kind::Internal, "rewriting paths for a caller").with_source(it)
+            Error::new(ibid_core::ErrorKind::Internal, "rewriting paths for a caller")
+                .with_source(it)
         };
         let before = serde_json::to_value(&original).map_err(broken)?;
         let mut after = before.clone();

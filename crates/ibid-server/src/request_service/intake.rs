@@ -15,7 +15,7 @@ use ibid::app::spending::{SpendGrant, Submission};
 use ibid::config::{Flag, LoadedConfig, ProcessEnv, ServeConfig, layers};
 use ibid_core::domain::{ModelRole, Question, RunId};
 use ibid_core::ports::{AcceptOutcome, IdempotencyKey, RunRow};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Accepts questions of all callers. Handlers use it through a [`CallerService`](super::CallerService).
 pub struct RequestService {
@@ -98,7 +98,7 @@ impl RequestService {
         match layers::load(&self.process_env, &[]) {
             Ok(_) => Err(fault),
             Err(own) => {
-                Err(Error::new(Kind::Setup, "loading the server's settings").with_source(own))
+                Err(Error::new(ErrorKind::Setup, "loading the server's settings").with_source(own))
             }
         }
     }
@@ -208,7 +208,7 @@ impl RequestService {
         let bare = id.strip_prefix("resp_").unwrap_or(id);
         let run: RunId = bare.parse().map_err(|_| run_not_found())?;
         let row = match self.app_of(caller).row(&run).await {
-            Err(fault) if fault.kind() == Kind::NotFound => return Err(run_not_found()),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => return Err(run_not_found()),
             row => row?,
         };
         match &caller.owner {
@@ -220,7 +220,7 @@ impl RequestService {
 
 /// The error for a run that does not exist or belongs to another owner.
 pub(super) fn run_not_found() -> Error {
-    Error::new(Kind::NotFound, "there is no such run")
+    Error::new(ErrorKind::NotFound, "there is no such run")
 }
 
 /// Adds the caller's trace to the stored request.

@@ -7,7 +7,7 @@ use crate::request::ResearchRequest;
 use ibid::app::engines::resolve;
 use ibid::config::Settings;
 use ibid_core::domain::{ModelChoice, ModelRole, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
 impl RequestService {
@@ -37,7 +37,7 @@ impl RequestService {
                     format!("folders: `{}` is not served here", single_line(name))
                 };
                 let hint = "omit folders to search all served folders";
-                Error::new(Kind::Usage, what).with_hint(hint)
+                Error::new(ErrorKind::Usage, what).with_hint(hint)
             })?;
         }
         Ok(request)
@@ -56,9 +56,8 @@ impl RequestService {
         question.engines.retain(is_known);
         if question.folders.is_empty() && question.engines.is_empty() {
             let what = "follows: nothing that run searched is still served here";
-            return Err(
-                Error::new(Kind::Usage, what).with_hint("ask a new question without `follows`")
-            );
+            return Err(Error::new(ErrorKind::Usage, what)
+                .with_hint("ask a new question without `follows`"));
         }
         let is_offered = |text: &String| {
             served.models.contains(text) || settings.models.values().any(|set| set == text)

@@ -8,7 +8,7 @@ use super::folder_names::PathRewriter;
 use ibid_core::domain::{Judgement, Report};
 use ibid_core::ports::{JournalCall, JournalCallState};
 use ibid_core::record::{Event, SearchOutcome};
-use ibid_core::{Error, FailureReason, Kind, ReadFailure};
+use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure};
 
 /// The message of a failure that the operator must fix.
 const NOT_SET_UP: &str = "the server is not set up for this; see its log";
@@ -74,11 +74,11 @@ impl FailureCause {
     }
 
     /// Replaces an unknown cause with the one implied by the error kind.
-    fn or_from_kind(self, kind: Kind) -> FailureCause {
+    fn or_from_kind(self, kind: ErrorKind) -> FailureCause {
         match (self, kind) {
-            (FailureCause::Unknown, Kind::Transient) => FailureCause::Unreachable,
-            (FailureCause::Unknown, Kind::Malformed) => FailureCause::InvalidResponse,
-            (FailureCause::Unknown, Kind::Exhausted) => FailureCause::BudgetExhausted,
+            (FailureCause::Unknown, ErrorKind::Transient) => FailureCause::Unreachable,
+            (FailureCause::Unknown, ErrorKind::Malformed) => FailureCause::InvalidResponse,
+            (FailureCause::Unknown, ErrorKind::Exhausted) => FailureCause::BudgetExhausted,
             (known, _) => known,
         }
     }
@@ -111,15 +111,17 @@ pub(super) fn model_message(text: &str) -> String {
 pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
     let (words, hint) = match fault.kind() {
         // Errors of services have other kinds.
-        Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled => {
+        ErrorKind::Usage | ErrorKind::NotFound | ErrorKind::Exhausted | ErrorKind::Cancelled => {
             let hint = fault.hint().map(|hint| rewrite.error_text(hint));
             (rewrite.error_text(&fault.chain()), hint)
         }
-        Kind::Transient => {
+        ErrorKind::Transient => {
             let hint = "try again in a minute".to_owned();
             ("this cannot be done just now".to_owned(), Some(hint))
         }
-        Kind::Setup | Kind::Internal | Kind::Malformed => (NOT_SET_UP.to_owned(), None),
+        ErrorKind::Setup | ErrorKind::Internal | ErrorKind::Malformed => {
+            (NOT_SET_UP.to_owned(), None)
+        }
     };
     fault.with_public_message(words, hint)
 }
@@ -127,17 +129,17 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
 /// Redacts the error of a page that could not be read. `url` is its address as the caller may see it.
 pub(super) fn redact_page_error(url: &str, fault: Error) -> Error {
     let by_kind = match fault.kind() {
-        Kind::NotFound => ReadFailure::NotFound,
-        Kind::Transient => ReadFailure::Timeout,
-        Kind::Exhausted => ReadFailure::TooLarge,
-        Kind::Usage | Kind::Setup => ReadFailure::Unsupported,
-        Kind::Malformed | Kind::Cancelled | Kind::Internal => ReadFailure::Broken,
+        ErrorKind::NotFound => ReadFailure::NotFound,
+        ErrorKind::Transient => ReadFailure::Timeout,
+        ErrorKind::Exhausted => ReadFailure::TooLarge,
+        ErrorKind::Usage | ErrorKind::Setup => ReadFailure::Unsupported,
+        ErrorKind::Malformed | ErrorKind::Cancelled | ErrorKind::Internal => ReadFailure::Broken,
     };
     let reason = match fault.reason() {
         Some(FailureReason::Read(reason)) => *reason,
         _ => by_kind,
     };
-    let again = fault.kind() == Kind::Transient;
+    let again = fault.kind() == ErrorKind::Transient;
     let hint = again.then(|| "try again in a minute".to_owned());
     fault.with_public_message(format!("reading {url}: {}", reason_text(reason)), hint)
 }
@@ -244,15 +246,17 @@ fn is_engine_name(text: &str) -> bool {
 }
 
 /// Redacts the reason of a failed run, unless the caller can fix it.
-fn redact_run_failure(reason: &mut String, hint: &mut Option<String>, kind: Option<Kind>) {
+fn redact_run_failure(reason: &mut String, hint: &mut Option<String>, kind: Option<ErrorKind>) {
     let (words, help) = match kind {
-        Some(Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled) => return,
-        Some(Kind::Setup | Kind::Internal) => (NOT_SET_UP.to_owned(), None),
-        Some(Kind::Transient | Kind::Malformed) | None => {
+        Some(
+            ErrorKind::Usage | ErrorKind::NotFound | ErrorKind::Exhausted | ErrorKind::Cancelled,
+        ) => return,
+        Some(ErrorKind::Setup | ErrorKind::Internal) => (NOT_SET_UP.to_owned(), None),
+        Some(ErrorKind::Transient | ErrorKind::Malformed) | None => {
             let known = FailureCause::from_text(reason);
             let cause = kind.map_or(known, |kind| known.or_from_kind(kind));
-            let help =
-                (kind == Some(Kind::Transient)).then(|| "ask again in a few minutes".to_owned());
+            let help = (kind == Some(ErrorKind::Transient))
+                .then(|| "ask again in a few minutes".to_owned());
             (format!("a service that the run asked: {}", cause.message()), help)
         }
     };
@@ -281,7 +285,7 @@ pub(super) fn redact_event(it: &mut Event) {
             let known = FailureCause::from_text(why);
             let cause = match outcome {
                 SearchOutcome::RateLimited | SearchOutcome::Unreachable => {
-                    known.or_from_kind(Kind::Transient)
+                    known.or_from_kind(ErrorKind::Transient)
                 }
                 SearchOutcome::Ok | SearchOutcome::Empty | SearchOutcome::Error => known,
             };
@@ -347,12 +351,12 @@ pub(super) fn redact_event(it: &mut Event) {
 
 /// Removes messages of services from a journaled call.
 pub(super) fn redact_step(it: &mut JournalCall) {
-    let (door, name) = it.provider.split_once(':').unwrap_or((it.provider.as_str(), ""));
+    let (provider_kind, name) = it.provider.split_once(':').unwrap_or((it.provider.as_str(), ""));
     match &mut it.state {
         JournalCallState::Intended => {}
         JournalCallState::Answered(answered) => {
             // A model's service may put any words into these two.
-            if door == "model" {
+            if provider_kind == "model" {
                 if let Some(other) = answered.answer.pointer_mut("/finish/other") {
                     *other = "…".into();
                 }
@@ -363,7 +367,7 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 }
             }
             let remarks = answered.answer.get_mut("remarks");
-            let remarks = remarks.filter(|_| door == "search");
+            let remarks = remarks.filter(|_| provider_kind == "search");
             for remark in remarks.and_then(Value::as_array_mut).into_iter().flatten() {
                 *remark = search_remark(remark.as_str().unwrap_or_default()).into();
             }
@@ -375,7 +379,7 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 *reason = None;
             }
             let cause = FailureCause::from_text(message).or_from_kind(*kind);
-            *message = match door {
+            *message = match provider_kind {
                 "search" => engine_message(name, cause),
                 "model" => format!("model: {}", cause.message()),
                 "read" => {
@@ -494,7 +498,7 @@ mod tests {
         let mut failed = Event::RunFailed {
             reason: "asking searxng: status 500: CANARY".to_owned(),
             hint: Some("look at http://10.1.2.3".to_owned()),
-            kind: Some(Kind::Transient),
+            kind: Some(ErrorKind::Transient),
         };
         redact_event(&mut failed);
         let told = serde_json::to_string(&failed).unwrap();
@@ -503,7 +507,7 @@ mod tests {
         let own = Event::RunFailed {
             reason: "nothing that was read speaks to “How is asking done?”".to_owned(),
             hint: Some("ask in other words".to_owned()),
-            kind: Some(Kind::NotFound),
+            kind: Some(ErrorKind::NotFound),
         };
         let mut same = own.clone();
         redact_event(&mut same);
@@ -516,8 +520,8 @@ mod tests {
         assert_eq!(unread_message("https://a.example/", None, said), "it is damaged");
         assert_eq!(unread_message("https://a.example/", None, "CANARY"), "it could not be read");
         assert_eq!(unread_message("/srv/docs/a.pdf", None, "it is encrypted"), "it is encrypted");
-        let fault =
-            Error::new(Kind::Transient, said).with_reason(FailureReason::Read(ReadFailure::Broken));
+        let fault = Error::new(ErrorKind::Transient, said)
+            .with_reason(FailureReason::Read(ReadFailure::Broken));
         let told = redact_page_error("https://a.example/", fault);
         assert_eq!(told.public_message(), "reading https://a.example/: it is damaged");
         assert!(told.chain().contains("CANARY"), "the log has all of it");

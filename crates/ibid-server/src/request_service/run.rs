@@ -16,7 +16,7 @@ use ibid::app::App;
 use ibid::app::queue::EventStream;
 use ibid::app::sharing::is_active;
 use ibid_core::Result;
-use ibid_core::domain::{PageHash, Rating, Report, RunId, Share, ShareMaker, Traffic};
+use ibid_core::domain::{PageHash, Rating, Report, RunId, ShareCreator, ShareLink, Traffic};
 use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunRow};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::PagesByHash;
@@ -229,10 +229,10 @@ impl CallerRun {
     ///
     /// # Errors
     /// Those of [`App::share`].
-    pub async fn share(&self, days: u32, private: bool) -> Result<(String, Share)> {
+    pub async fn share(&self, days: u32, private: bool) -> Result<(String, ShareLink)> {
         let creator = match &self.service.caller().owner {
-            None => ShareMaker::Operator,
-            Some(it) => ShareMaker::User(it.user.clone()),
+            None => ShareCreator::Operator,
+            Some(it) => ShareCreator::User(it.user.clone()),
         };
         let app = self.service.app();
         let shared = app.share(self.id(), days, private, creator).await;
@@ -256,7 +256,7 @@ impl CallerRun {
     ///
     /// # Errors
     /// Those of [`CallerRun::events`].
-    pub async fn shares(&self) -> Result<Vec<Share>> {
+    pub async fn shares(&self) -> Result<Vec<ShareLink>> {
         let now = self.service.app().current_time();
         let shares = self.run().await?.shares;
         Ok(shares.into_iter().filter(|share| is_active(share, now)).collect())

@@ -12,7 +12,7 @@ use ibid_core::ports::{AcceptOutcome, IdempotencyKey, KeyOwner};
 #[allow(clippy::large_enum_variant, reason = "one is created per request")]
 pub enum SubmitOutcome {
     /// The run that works on it; an earlier request with the same key may have started it.
-    Begun(CallerRun),
+    Started(CallerRun),
     /// The idempotency key belongs to a different request.
     Other,
     /// The queue is full, or the caller has reached their limit of runs.
@@ -53,6 +53,6 @@ impl CallerService {
             AcceptOutcome::Other => return Ok(SubmitOutcome::Other),
             AcceptOutcome::Full => return Ok(SubmitOutcome::Full),
         };
-        self.run(run.as_str()).await.map(SubmitOutcome::Begun)
+        self.run(run.as_str()).await.map(SubmitOutcome::Started)
     }
 }

@@ -6,7 +6,7 @@ use ibid::app::traces::TraceUpdate;
 use ibid_core::domain::RunId;
 use ibid_core::ports::TraceFilter;
 use ibid_core::record::{ToolTrace, TraceSummary};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum number of traces of a user that have not ended.
 const MAX_OPEN_TRACES: u32 = 1_000;
@@ -21,7 +21,7 @@ impl CallerService {
         let run = RunId::from_uuid(id).map_or_else(|| id.parse(), Ok);
         let run: RunId = run.map_err(|_| trace_not_found())?;
         let trace = match self.app().trace(&run.uuid()).await {
-            Err(fault) if fault.kind() == Kind::NotFound => return Err(trace_not_found()),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => return Err(trace_not_found()),
             trace => self.redact_error(trace)?,
         };
         let Some(owner) = &self.caller().owner else {
@@ -79,5 +79,5 @@ impl CallerService {
 }
 
 fn trace_not_found() -> Error {
-    Error::new(Kind::NotFound, "there is no such trace")
+    Error::new(ErrorKind::NotFound, "there is no such trace")
 }

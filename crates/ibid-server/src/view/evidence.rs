@@ -13,7 +13,7 @@ use ibid_report::escape::{single_line, web_url};
 use ibid_report::html::{SourceCard, kind_label, url_file_name};
 
 /// Rows per page.
-const ROWS: usize = 300;
+const MAX_ROWS: usize = 300;
 
 /// A piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,12 +99,12 @@ impl EvidencePage {
                 _ => None,
             })
             .collect();
-        let speaks = |evidence: &Evidence| {
+        let matches_item = |evidence: &Evidence| {
             item.is_none_or(|item| evidence.items.iter().any(|it| it.to_string() == item))
         };
-        let found: Vec<_> = all.iter().filter(|pair| speaks(pair.0)).collect();
+        let found: Vec<_> = all.iter().filter(|pair| matches_item(pair.0)).collect();
         let total = found.len();
-        let pieces = found.iter().skip(from).take(ROWS).map(|(it, agent)| {
+        let pieces = found.iter().skip(from).take(MAX_ROWS).map(|(it, agent)| {
             let work = works.get(&it.source);
             EvidenceItem {
                 id: it.id.to_string(),
@@ -150,7 +150,7 @@ impl EvidencePage {
             let count = all.iter().filter(|piece| piece.0.items.contains(&id)).count();
             (id.to_string(), single_line(&it.asks), count, item == Some(id.to_string().as_str()))
         });
-        let end = from + ROWS;
+        let end = from + MAX_ROWS;
         EvidencePage {
             items: items.collect(),
             pieces: pieces.collect(),
@@ -161,7 +161,7 @@ impl EvidencePage {
             total,
             one: item.is_some(),
             left_total: left.len(),
-            left: left.into_iter().take(ROWS).collect(),
+            left: left.into_iter().take(MAX_ROWS).collect(),
             head: RunHeader::new(run, "evidence"),
             shell,
         }
@@ -239,7 +239,7 @@ impl SourcesPage {
         let count = |class| all.iter().filter(|row| row.class == class).count();
         SourcesPage {
             counts: [count("read"), count("known"), count("failed")],
-            more: all.len().saturating_sub(2 * ROWS),
+            more: all.len().saturating_sub(2 * MAX_ROWS),
             hosts: traffic
                 .iter()
                 .map(|(name, traffic)| HostRow {
@@ -252,7 +252,7 @@ impl SourcesPage {
                 })
                 .collect(),
             documents: {
-                all.truncate(2 * ROWS);
+                all.truncate(2 * MAX_ROWS);
                 all
             },
             head: RunHeader::new(run, "sources"),

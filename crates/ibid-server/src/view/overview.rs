@@ -156,12 +156,12 @@ pub struct CostsPage {
 }
 
 /// Maximum number of days in the chart.
-const DAYS: usize = 30;
+const MAX_CHART_DAYS: usize = 30;
 /// How many of the most expensive runs are listed.
-const DEAREST: usize = 10;
+const MAX_EXPENSIVE_RUNS: usize = 10;
 
 fn ratio(it: Ratio) -> String {
-    format!("{}/{}", it.held, it.total)
+    format!("{}/{}", it.passed, it.total)
 }
 
 impl CostsPage {
@@ -223,7 +223,7 @@ fn daily_costs(rows: &[RunRow]) -> Vec<DailyCost> {
         day.1 += row.usage.usd.unwrap_or(0.0);
         day.2 += row.usage.tokens_in + row.usage.tokens_out;
     }
-    let skipped = days.len().saturating_sub(DAYS);
+    let skipped = days.len().saturating_sub(MAX_CHART_DAYS);
     let days: Vec<_> = days.into_iter().skip(skipped).collect();
     let most = days.iter().map(|(_, day)| day.0).max().unwrap_or(1).max(1);
     let row = |(date, (runs, usd, tokens)): (&str, (u32, f64, u64))| DailyCost {
@@ -256,7 +256,7 @@ fn dearest_runs(rows: &[RunRow]) -> Vec<(String, String, String, String)> {
     let usd = |row: &RunRow| row.usage.usd.unwrap_or(0.0);
     let mut priced: Vec<&RunRow> = rows.iter().filter(|row| usd(row) > 0.0).collect();
     priced.sort_by(|a, b| usd(b).total_cmp(&usd(a)));
-    let shown = priced.into_iter().take(DEAREST).map(|row| {
+    let shown = priced.into_iter().take(MAX_EXPENSIVE_RUNS).map(|row| {
         (
             row.run_id.to_string(),
             truncate(&row.question, 120),

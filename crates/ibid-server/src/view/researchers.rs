@@ -120,22 +120,22 @@ impl ResearcherView {
     }
 }
 
-/// The researchers of a run: those that a supervisor has told, in their order, then others by name.
+/// The researchers of a run: those reported by a supervisor, in their order, then others by name.
 pub(super) fn researchers(run: &Run, events: &[Envelope], begun: &str) -> Vec<ResearcherView> {
-    let mut told: Vec<&UnitProgress> = Vec::new();
+    let mut reported: Vec<&UnitProgress> = Vec::new();
     for envelope in events {
         let Event::RuntimeProgress { progress } = &envelope.event else {
             continue;
         };
         for unit in &progress.research_units {
-            match told.iter_mut().find(|known| known.id == unit.id) {
+            match reported.iter_mut().find(|known| known.id == unit.id) {
                 Some(known) => *known = unit,
-                None => told.push(unit),
+                None => reported.push(unit),
             }
         }
     }
     let mut out: Vec<ResearcherView> =
-        told.iter().map(|unit| ResearcherView::new(&unit.id)).collect();
+        reported.iter().map(|unit| ResearcherView::new(&unit.id)).collect();
     for envelope in events.iter().rev() {
         let Some(name) = envelope.agent.as_deref().map(shorten) else {
             continue;
@@ -158,10 +158,10 @@ pub(super) fn researchers(run: &Run, events: &[Envelope], begun: &str) -> Vec<Re
     for researcher in &mut out {
         researcher.work = passages(researcher.evidence);
     }
-    for (researcher, unit) in out.iter_mut().zip(&told) {
+    for (researcher, unit) in out.iter_mut().zip(&reported) {
         researcher.set_progress(unit, run.status.ended());
     }
-    if let Some(others) = out.get_mut(told.len()..) {
+    if let Some(others) = out.get_mut(reported.len()..) {
         others.sort_by(|a, b| a.name.cmp(&b.name));
     }
     out

@@ -90,7 +90,10 @@ impl RunStats {
         let report = run.report.as_deref();
         let rows = report.map_or(&run.coverage, |report| &report.coverage);
         RunStats {
-            covered: Ratio { held: CoverageRow::counts(rows).satisfied, total: rows.len() as u32 },
+            covered: Ratio {
+                passed: CoverageRow::counts(rows).satisfied,
+                total: rows.len() as u32,
+            },
             quotes: report.map(|report| report.checks.quotes),
             waits: run.awaiting_approval || run.awaiting_clarification,
             models,

@@ -3,7 +3,7 @@ use askama::Template;
 
 use super::live::RunHeader;
 use super::shell::PageLayout;
-use ibid_core::domain::Share;
+use ibid_core::domain::ShareLink;
 
 /// The page.
 #[derive(Template)]
@@ -18,22 +18,22 @@ pub struct SharePage {
     /// Whether its sentences were taken from the sources, without a model.
     pub unaided: bool,
     /// The active links.
-    pub shares: Vec<Share>,
+    pub shares: Vec<ShareLink>,
     /// The new link, shown once.
-    pub link: Option<(String, Share)>,
+    pub link: Option<(String, ShareLink)>,
 }
 
 /// The durations that the form offers: days, label.
 const DAYS: [(u32, &str); 4] =
-    [(1, "a day"), (Share::DAYS, "a week"), (30, "30 days"), (Share::MAX_DAYS, "a year")];
+    [(1, "a day"), (ShareLink::DAYS, "a week"), (30, "30 days"), (ShareLink::MAX_DAYS, "a year")];
 
 impl SharePage {
     fn days(&self) -> [(u32, &'static str, bool); 4] {
-        DAYS.map(|day| (day.0, day.1, day.0 == Share::DAYS))
+        DAYS.map(|day| (day.0, day.1, day.0 == ShareLink::DAYS))
     }
 
     /// The date on which a link expires.
-    fn day<'s>(&self, it: &'s Share) -> &'s str {
+    fn day<'s>(&self, it: &'s ShareLink) -> &'s str {
         it.until.get(..10).unwrap_or_default()
     }
 }

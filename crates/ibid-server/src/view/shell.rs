@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::html::STYLE;
 
 /// The script of every page. The pages also work without it.
@@ -83,5 +83,6 @@ impl PageLayout {
 /// # Errors
 /// `Internal` if the template fails.
 pub fn render(page: &impl Template) -> Result<String> {
-    page.render().map_err(|fault| Error::new(Kind::Internal, "rendering a page").with_source(fault))
+    page.render()
+        .map_err(|fault| Error::new(ErrorKind::Internal, "rendering a page").with_source(fault))
 }

@@ -12,7 +12,7 @@ use ibid_report::escape::strip_controls;
 /// Maximum number of bytes of a request or response shown.
 const MAX_TEXT_BYTES: usize = 200_000;
 /// Calls per page.
-const ROWS: usize = 500;
+const MAX_ROWS: usize = 500;
 
 /// A call in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub struct TracePage {
 impl TracePage {
     /// The calls of a run from index `from` on.
     pub fn new(shell: PageLayout, run: &Run, steps: &[JournalCall], from: usize) -> TracePage {
-        let end = from + ROWS;
+        let end = from + MAX_ROWS;
         TracePage {
             shell,
             head: RunHeader::new(run, "trace"),
@@ -124,7 +124,7 @@ impl TracePage {
                 .iter()
                 .enumerate()
                 .skip(from)
-                .take(ROWS)
+                .take(MAX_ROWS)
                 .map(|(at, it)| TraceCall::from_step(at + 1, it))
                 .collect(),
             total: steps.len(),

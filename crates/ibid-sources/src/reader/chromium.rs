@@ -24,7 +24,7 @@ use super::read_error::{parse_error, read_error};
 use super::soft_404;
 use ibid_core::domain::{Hit, Page, PageDraft};
 use ibid_core::ports::{Egress, PageReader, host_and_port};
-use ibid_core::{Error, Kind, ReadFailure, Result};
+use ibid_core::{Error, ErrorKind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits};
 use ibid_net::web::fetch::{FetchError, Fetcher};
 
@@ -77,7 +77,7 @@ impl Chromium {
         egress: &Egress,
     ) -> Result<Chromium> {
         let program = Chromium::find(program).ok_or_else(|| {
-            Error::new(Kind::Setup, "no Chromium was found for the reader chromium")
+            Error::new(ErrorKind::Setup, "no Chromium was found for the reader chromium")
                 .with_hint("install chromium, set chromium to its path, or take it out of readers")
         })?;
         Ok(Chromium {
@@ -126,7 +126,7 @@ impl Chromium {
                 "start it by hand to see why; in a container its sandbox needs user namespaces (--security-opt seccomp=unconfined)"
             };
             let doing = format!("checking the browser {}", self.program.display());
-            Error::new(Kind::Setup, doing).with_source(why).with_hint(hint)
+            Error::new(ErrorKind::Setup, doing).with_source(why).with_hint(hint)
         };
         let url = Url::parse(HEALTH_CHECK_PAGE).map_err(|cause| broken(cause.to_string()))?;
         let dom = timeout(self.timeout, self.dom(&url, RESOLVE_NOTHING)).await;

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::addresses::is_outside;
 use super::embedded::EmbeddedReader;
 use super::read_error::read_error;
-use crate::search::Lookups;
+use crate::search::CatalogueClient;
 use ibid_core::domain::{Hit, Page, Vertical};
 use ibid_core::ports::PageReader;
 use ibid_core::{ReadFailure, Result};
@@ -18,13 +18,13 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Finds the open text of a paper by its DOI and reads it.
 pub struct OpenAccessReader {
-    lookups: Lookups,
+    lookups: CatalogueClient,
     reader: Arc<EmbeddedReader>,
 }
 
 impl OpenAccessReader {
     /// Finds texts with `lookups` and reads them with `reader`.
-    pub fn new(lookups: Lookups, reader: Arc<EmbeddedReader>) -> OpenAccessReader {
+    pub fn new(lookups: CatalogueClient, reader: Arc<EmbeddedReader>) -> OpenAccessReader {
         OpenAccessReader { lookups, reader }
     }
 }

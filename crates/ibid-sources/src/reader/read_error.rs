@@ -1,12 +1,12 @@
 //! Errors of reading a page.
-use ibid_core::{Error, FailureReason, Kind, ReadFailure};
+use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure};
 use ibid_extract::ParseError;
 
 /// The error for a failure to read `url`. Its message names the reason: `reading …: robots: …`.
 pub fn read_error(url: &str, reason: ReadFailure, why: &str) -> Error {
     let kind = match reason {
-        ReadFailure::Timeout => Kind::Transient,
-        ReadFailure::NotFound => Kind::NotFound,
+        ReadFailure::Timeout => ErrorKind::Transient,
+        ReadFailure::NotFound => ErrorKind::NotFound,
         ReadFailure::TooLarge
         | ReadFailure::BotBlock
         | ReadFailure::Paywall
@@ -15,7 +15,7 @@ pub fn read_error(url: &str, reason: ReadFailure, why: &str) -> Error {
         | ReadFailure::Empty
         | ReadFailure::Unsupported
         | ReadFailure::Retracted
-        | ReadFailure::Broken => Kind::Malformed,
+        | ReadFailure::Broken => ErrorKind::Malformed,
     };
     Error::new(kind, format!("reading {url}: {}: {why}", reason.as_str()))
         .with_reason(FailureReason::Read(reason))

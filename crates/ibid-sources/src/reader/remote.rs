@@ -16,7 +16,7 @@ use super::scrape_api::{ScrapeApi, ScrapedPage};
 use super::{crawl4ai, firecrawl, jina, soft_404, steel};
 use ibid_core::domain::{Hit, Page, PageDraft};
 use ibid_core::ports::{Egress, PageReader};
-use ibid_core::{Error, Kind, ReadFailure, Result};
+use ibid_core::{Error, ErrorKind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits, dates};
 use ibid_net::secret::ApiKey;
 use ibid_net::service::{RateLimiter, ServiceAccess, ServiceClient};
@@ -103,7 +103,7 @@ impl RemoteReader {
                 ("key", info.key_var)
             };
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!("no {what} is set for the reader {}", info.name),
             )
             .with_hint(format!("set {variable}, or remove it from readers")));
@@ -141,7 +141,7 @@ impl RemoteReader {
         let scraped = self.info.api.scrape(&service, HEALTH_CHECK_URL).await?;
         let malformed = |why: String| {
             let doing = format!("having {} read {HEALTH_CHECK_URL}", self.info.name);
-            Err(Error::new(Kind::Malformed, doing).with_source(why))
+            Err(Error::new(ErrorKind::Malformed, doing).with_source(why))
         };
         match scraped.status {
             Some(status) if status >= 400 => {
@@ -240,9 +240,9 @@ fn fail_reason(error: &Error) -> ReadFailure {
             ReadFailure::BotBlock
         }
         _ if says(&["larger than"]) => ReadFailure::TooLarge,
-        Kind::Transient => ReadFailure::Timeout,
+        ErrorKind::Transient => ReadFailure::Timeout,
         // The key is refused, or its quota is used up.
-        Kind::Setup | Kind::Usage => ReadFailure::Unsupported,
+        ErrorKind::Setup | ErrorKind::Usage => ReadFailure::Unsupported,
         _ => ReadFailure::Broken,
     }
 }

@@ -5,13 +5,13 @@ use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind, PageDraft};
 
 /// A page with more words than this has content of its own.
-const SHORT: usize = 120;
+const MAX_EMPTY_PAGE_WORDS: usize = 120;
 /// The metadata of a page with at most so many words counts against it.
 const SHORT_PAGE_WORDS: usize = 40;
 /// A paragraph with so many words is a sentence.
 const SENTENCE_WORDS: usize = 12;
 /// The bytes at the beginning of a page that are searched for metadata.
-const HEAD: usize = 256 << 10;
+const HEAD_BYTES: usize = 256 << 10;
 
 const NOT_FOUND: &[&str] = &[
     "page not found",
@@ -84,7 +84,7 @@ pub(super) fn detect(draft: &PageDraft) -> Option<(ReadFailure, &'static str)> {
     let texts: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
     let text = texts.join(" ");
     let words = text.split_whitespace().count();
-    let is_short = words <= SHORT;
+    let is_short = words <= MAX_EMPTY_PAGE_WORDS;
     let title = draft.title.to_lowercase();
     let body = if is_short { text.to_lowercase() } else { String::new() };
     let in_body =
@@ -93,7 +93,7 @@ pub(super) fn detect(draft: &PageDraft) -> Option<(ReadFailure, &'static str)> {
         let mut phrases = phrases.iter().copied();
         phrases.find(|phrase| title.contains(phrase))
     };
-    let not_found = in_title(NOT_FOUND).filter(|_| words <= 4 * SHORT);
+    let not_found = in_title(NOT_FOUND).filter(|_| words <= 4 * MAX_EMPTY_PAGE_WORDS);
     if let Some(phrase) = not_found.or(in_body(NOT_FOUND)) {
         return Some((ReadFailure::NotFound, phrase));
     }
@@ -120,7 +120,7 @@ pub(super) fn detect_by_signals(
 ) -> Option<(ReadFailure, &'static str)> {
     let word_count = |block: &Block| block.text.split_whitespace().count();
     let words: usize = draft.blocks.iter().map(word_count).sum();
-    if words > SHORT {
+    if words > MAX_EMPTY_PAGE_WORDS {
         return None;
     }
     let signals = PageSignals::from_html(html);
@@ -175,7 +175,7 @@ struct PageSignals {
 
 impl PageSignals {
     fn from_html(html: &[u8]) -> PageSignals {
-        let text = String::from_utf8_lossy(&html[..html.len().min(HEAD)]);
+        let text = String::from_utf8_lossy(&html[..html.len().min(HEAD_BYTES)]);
         let mut signals = PageSignals::default();
         for tag in text.split('<').skip(1) {
             let tag = tag.split('>').next().unwrap_or_default();

@@ -153,7 +153,7 @@ mod tests {
         assert!(read(200, &ResponseHeaders::default(), b"<html></html>").is_err());
         assert_eq!(
             read(200, &ResponseHeaders::default(), b"Rate exceeded.").unwrap_err().kind,
-            ibid_core::Kind::Transient
+            ibid_core::ErrorKind::Transient
         );
     }
 }

@@ -13,7 +13,7 @@ use ibid_net::service_error::ServiceError;
 
 /// Maximum length of a query, in characters and in words.
 const MAX_QUERY_CHARS: usize = 400;
-const WORDS: usize = 50;
+const MAX_QUERY_WORDS: usize = 50;
 /// The list price of one search, US dollars: $5 per thousand (brave.com/search/api, 2026-09).
 const PRICE: f64 = 0.005;
 
@@ -45,15 +45,15 @@ impl EngineApi for Brave {
 /// Cuts a query to [`WORDS`] words, significant ones first.
 fn few_words(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    if words.len() <= WORDS {
+    if words.len() <= MAX_QUERY_WORDS {
         return text.to_owned();
     }
     // The operators are at the end.
     let bounds: Vec<&str> = words.iter().copied().filter(|word| word.contains("site:")).collect();
     let plain: Vec<&str> = words.iter().copied().filter(|word| !word.contains("site:")).collect();
     let mut kept = keywords(&plain.join(" "));
-    kept.truncate(WORDS.saturating_sub(bounds.len()));
-    kept.extend(bounds.iter().take(WORDS - kept.len()).map(|bound| (*bound).to_owned()));
+    kept.truncate(MAX_QUERY_WORDS.saturating_sub(bounds.len()));
+    kept.extend(bounds.iter().take(MAX_QUERY_WORDS - kept.len()).map(|bound| (*bound).to_owned()));
     kept.join(" ")
 }
 

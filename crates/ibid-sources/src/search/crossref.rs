@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(fault.message, "This route does not support sample");
         assert_eq!(
             of(json!({"status": "ok", "message": {"items": null}})).unwrap_err().kind,
-            ibid_core::Kind::Malformed
+            ibid_core::ErrorKind::Malformed
         );
     }
 }

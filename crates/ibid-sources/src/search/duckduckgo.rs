@@ -18,7 +18,7 @@ use ibid_net::service_error::ServiceError;
 /// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 400;
 /// Maximum number of links that are read of a page. A page of results has about a hundred.
-const LINKS: usize = 2_000;
+const MAX_LINKS: usize = 2_000;
 /// How long to send nothing after it asked for a captcha.
 const CAPTCHA_COOLDOWN: Duration = Duration::from_secs(600);
 
@@ -58,7 +58,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     }
     let mut found: Vec<Hit> = Vec::new();
     let mut named = false;
-    for it in links(&page, LINKS) {
+    for it in links(&page, MAX_LINKS) {
         let is = |class: &str| it.class.split_ascii_whitespace().any(|had| had == class);
         if is("result__a") || is("result-link") {
             let url = target(&it.href);
@@ -130,9 +130,9 @@ mod tests {
     fn a_puzzle_is_a_wait_and_another_page_a_fault() {
         let puzzle =
             read(202, &ResponseHeaders::default(), b"<div class=anomaly-modal>").unwrap_err();
-        assert_eq!(puzzle.kind, ibid_core::Kind::Transient);
+        assert_eq!(puzzle.kind, ibid_core::ErrorKind::Transient);
         assert!(puzzle.retry_after.is_some());
         let other = read(200, &ResponseHeaders::default(), b"<html>hello").unwrap_err();
-        assert_eq!(other.kind, ibid_core::Kind::Malformed);
+        assert_eq!(other.kind, ibid_core::ErrorKind::Malformed);
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn parse_ids(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::Kind;
+    use ibid_core::ErrorKind;
 
     #[test]
     fn a_fault_under_200_is_of_its_kind() {
@@ -108,16 +108,16 @@ mod tests {
             parsed.unwrap_err().kind
         };
         let gone = "<eSearchResult><ERROR>Search Backend failed: timed out</ERROR></eSearchResult>";
-        assert_eq!(kind(gone), Kind::Transient);
+        assert_eq!(kind(gone), ErrorKind::Transient);
         let bad =
             "<eSearchResult><ERROR>Invalid db name specified: nothing</ERROR></eSearchResult>";
-        assert_eq!(kind(bad), Kind::Malformed);
+        assert_eq!(kind(bad), ErrorKind::Malformed);
         let json = br#"{"error":"API rate limit exceeded","count":"11"}"#;
         assert!(parse_xml(200, &ResponseHeaders::default(), json).is_err());
         assert!(parse_ids(200, &ResponseHeaders::default(), json).is_err());
         assert_eq!(
             parse_xml(200, &ResponseHeaders::default(), b"").unwrap_err().kind,
-            Kind::Transient
+            ErrorKind::Transient
         );
     }
 }

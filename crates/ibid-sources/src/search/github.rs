@@ -138,7 +138,13 @@ mod tests {
             read(status, &ResponseHeaders::default(), body.to_string().as_bytes()).unwrap_err()
         };
         let spent = of(403, json!({"message": "API rate limit exceeded for 203.0.113.7"}));
-        assert_eq!((spent.kind, spent.retry_after), (ibid_core::Kind::Transient, Some(MINUTE)));
-        assert_eq!(of(401, json!({"message": "Bad credentials"})).kind, ibid_core::Kind::Setup);
+        assert_eq!(
+            (spent.kind, spent.retry_after),
+            (ibid_core::ErrorKind::Transient, Some(MINUTE))
+        );
+        assert_eq!(
+            of(401, json!({"message": "Bad credentials"})).kind,
+            ibid_core::ErrorKind::Setup
+        );
     }
 }

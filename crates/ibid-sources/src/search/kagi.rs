@@ -84,6 +84,9 @@ mod tests {
         let refused = json!({"data": null, "error": [{"code": 1, "msg": "Unauthorized"}]});
         let fault =
             read(401, &ResponseHeaders::default(), refused.to_string().as_bytes()).unwrap_err();
-        assert_eq!((fault.kind, fault.message.as_str()), (ibid_core::Kind::Setup, "Unauthorized"));
+        assert_eq!(
+            (fault.kind, fault.message.as_str()),
+            (ibid_core::ErrorKind::Setup, "Unauthorized")
+        );
     }
 }

@@ -29,7 +29,7 @@ const MAX_LOCATIONS: usize = 30;
 const MAX_AUTHORS: usize = 50;
 
 /// The services that look up works by their ids.
-pub struct Lookups {
+pub struct CatalogueClient {
     crossref: ServiceClient,
     openalex: ServiceClient,
     unpaywall: ServiceClient,
@@ -37,7 +37,7 @@ pub struct Lookups {
     contact: Option<String>,
 }
 
-impl Lookups {
+impl CatalogueClient {
     /// Opens the services; `contact` is the e-mail address that some of them ask for. Sends nothing.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Lookups {
         agent: &str,
         paces: &RateLimiters,
         egress: &Egress,
-    ) -> Result<Lookups> {
+    ) -> Result<CatalogueClient> {
         let open = |(name, base_url, wait): LookupService| -> Result<ServiceClient> {
             let pace = paces.get(&format!("{name} {base_url}"), Duration::from_millis(wait));
             let service = ServiceClient::open(name, ServiceAccess::bearer(base_url, None))?;
@@ -57,7 +57,7 @@ impl Lookups {
                 .with_limits(TIMEOUT, MAX_BYTES);
             Ok(service.with_header("user-agent", agent))
         };
-        Ok(Lookups {
+        Ok(CatalogueClient {
             crossref: open(CROSSREF)?,
             openalex: open(OPENALEX)?,
             unpaywall: open(UNPAYWALL)?,

@@ -37,7 +37,7 @@ pub use cached::CachedSearch;
 pub use engine_api::EngineConfig;
 pub use engines::{ENGINES, EngineInfo, KeyRequirement, by_name};
 pub use eutils::EsearchIds;
-pub use lookups::Lookups;
+pub use lookups::CatalogueClient;
 pub use recorded::{RecordedAnswer, read_recorded};
 pub use response::ReadResult;
 pub use search_engine::{SearchEngine, verticals_of};

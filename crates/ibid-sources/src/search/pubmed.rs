@@ -10,7 +10,7 @@ use super::response::{
 use super::xml::XmlElement;
 use ibid_core::domain::work::{find_doi, parse_pmcid, parse_pmid};
 use ibid_core::domain::{Hit, Hits, Query, Work, pubmed as syntax};
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
@@ -74,8 +74,8 @@ impl Pubmed {
             let more = match self.ids(service, term, query).await {
                 Ok(more) => more,
                 // An error of one form does not discard the ids of another, nor keep the next form from being sent.
-                Err(fault) if fault.kind() == Kind::Malformed && nth < last => continue,
-                Err(fault) if found.ids.is_empty() || fault.kind() == Kind::Cancelled => {
+                Err(fault) if fault.kind() == ErrorKind::Malformed && nth < last => continue,
+                Err(fault) if found.ids.is_empty() || fault.kind() == ErrorKind::Cancelled => {
                     return Err(fault);
                 }
                 Err(_) => break,

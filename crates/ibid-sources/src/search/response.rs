@@ -7,11 +7,11 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Maximum length of a title, in characters.
-const TITLE: usize = 300;
+const MAX_TITLE_CHARS: usize = 300;
 /// Maximum length of a snippet, in characters.
-const SNIPPET: usize = 2_000;
+const MAX_SNIPPET_CHARS: usize = 2_000;
 /// Maximum length of a text, in characters.
-const TEXT: usize = 200_000;
+const MAX_TEXT_CHARS: usize = 200_000;
 
 /// A parsed answer, or the error that it reports.
 pub type ReadResult<T> = std::result::Result<T, ServiceError>;
@@ -111,8 +111,8 @@ pub(super) fn hit(
     snippet: &str,
 ) -> Option<Hit> {
     let url = text_field(value, url)?;
-    let title = plain_text(text_field(value, title).unwrap_or(url), TITLE);
-    let snippet = plain_text(text_field(value, snippet).unwrap_or_default(), SNIPPET);
+    let title = plain_text(text_field(value, title).unwrap_or(url), MAX_TITLE_CHARS);
+    let snippet = plain_text(text_field(value, snippet).unwrap_or_default(), MAX_SNIPPET_CHARS);
     Some(Hit::new(provider, url, &title, &snippet))
 }
 
@@ -174,7 +174,7 @@ pub(super) fn truncate(text: &str, most: usize) -> String {
 
 /// The title of a work without markup and final full stop.
 pub(super) fn clean_title(text: &str) -> String {
-    let title = plain_text(text, TITLE);
+    let title = plain_text(text, MAX_TITLE_CHARS);
     match title.strip_suffix('.') {
         Some(bare) if !bare.ends_with('.') => bare.to_owned(),
         _ => title,
@@ -183,7 +183,7 @@ pub(super) fn clean_title(text: &str) -> String {
 
 /// The text of a hit, with its lines; `None` if it is blank.
 pub(super) fn full_text(text: &str) -> Option<Untrusted> {
-    let text = truncate(text.trim(), TEXT);
+    let text = truncate(text.trim(), MAX_TEXT_CHARS);
     (!text.is_empty()).then(|| Untrusted::new(text))
 }
 
@@ -191,7 +191,7 @@ pub(super) fn full_text(text: &str) -> Option<Untrusted> {
 pub(super) fn abstract_of(text: &str) -> String {
     // Adjacent tags separate words.
     let text = text.replace("><", "> <");
-    let bare = plain_text(&text, TEXT);
+    let bare = plain_text(&text, MAX_TEXT_CHARS);
     bare.strip_prefix("Abstract ").unwrap_or(&bare).to_owned()
 }
 

@@ -11,7 +11,7 @@ use super::query_text;
 use ibid_core::domain::work::canonical_url;
 use ibid_core::domain::{Hit, Hits, ItemId, OutboundWords, Query, Variation, Vertical};
 use ibid_core::ports::{Egress, SearchProvider};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service::{RateLimiters, ServiceAccess, ServiceClient};
 
@@ -42,12 +42,12 @@ impl SearchEngine {
         let base_url = config.base_url.as_deref().unwrap_or(info.base_url);
         if base_url.is_empty() {
             let what = format!("no address is set for the search engine {}", info.name);
-            return Err(Error::new(Kind::Setup, what)
+            return Err(Error::new(ErrorKind::Setup, what)
                 .with_hint(format!("set {} to its URL", info.base_var)));
         }
         if config.key.is_none() && info.key == KeyRequirement::Needed && config.base_url.is_none() {
             let what = format!("no key is set for the search engine {}", info.name);
-            return Err(Error::new(Kind::Setup, what)
+            return Err(Error::new(ErrorKind::Setup, what)
                 .with_hint(format!("set {} to your key", info.key_var)));
         }
         let (key_header, _) = info.header;
@@ -89,8 +89,11 @@ impl SearchEngine {
         if !found.hits.is_empty() {
             return Ok(());
         }
-        Err(Error::new(Kind::Malformed, format!("{} found nothing on `water`", self.info.name))
-            .with_source(found.remarks.join("; ")))
+        Err(Error::new(
+            ErrorKind::Malformed,
+            format!("{} found nothing on `water`", self.info.name),
+        )
+        .with_source(found.remarks.join("; ")))
     }
 }
 

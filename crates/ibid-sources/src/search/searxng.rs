@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::engine_api::{EngineApi, EngineConfig};
 use super::response::{ReadResult, hit, list_at, parse_date, parse_json, text_field};
 use ibid_core::domain::{Hits, Query, Vertical};
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
@@ -43,7 +43,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     if status == 403 {
         return Err(ServiceError {
             status: Some(403),
-            kind: Kind::Setup,
+            kind: ErrorKind::Setup,
             ..ServiceError::setup(
                 "JSON is off; add `json` to `search.formats` in its settings.yml and restart it",
             )

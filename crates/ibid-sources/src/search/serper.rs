@@ -14,7 +14,7 @@ use super::response::{
     self, ReadResult, count_field, date_from_parts, hit, parse_date, text_field,
 };
 use ibid_core::domain::{Hits, Query, Vertical};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
@@ -22,7 +22,7 @@ use ibid_net::service_error::ServiceError;
 /// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 2_048;
 /// The list price of one credit, US dollars: $1 per thousand in the smallest pack (serper.dev, 2026-08).
-const CREDIT: f64 = 0.001;
+const CREDIT_PRICE: f64 = 0.001;
 /// How long a query waits for others, to be sent in one request.
 const BATCH_WINDOW: Duration = Duration::from_millis(5);
 /// Maximum number of queries of one request.
@@ -48,7 +48,7 @@ enum BatchResult {
     /// The batch was refused; a query alone may succeed.
     AskAlone,
     /// The service failed.
-    Failed(Kind, String),
+    Failed(ErrorKind, String),
 }
 
 #[async_trait]
@@ -132,7 +132,7 @@ async fn send_batch(service: &ServiceClient, path: &str, gathered: Vec<PendingQu
                 .map(|it| it.map_or_else(|_| alone(), BatchResult::Found))
                 .collect(),
             Ok(_) => Vec::new(),
-            Err(fault) if fault.kind() == Kind::Malformed => Vec::new(),
+            Err(fault) if fault.kind() == ErrorKind::Malformed => Vec::new(),
             Err(fault) => {
                 queries.iter().map(|_| BatchResult::Failed(fault.kind(), fault.chain())).collect()
             }
@@ -206,7 +206,7 @@ fn of_value(value: &Value) -> ReadResult<Hits> {
     });
     Ok(Hits {
         hits: found.collect(),
-        cost_usd: count_field(value, "credits").map(|number| f64::from(number) * CREDIT),
+        cost_usd: count_field(value, "credits").map(|number| f64::from(number) * CREDIT_PRICE),
         ..Hits::default()
     })
 }

@@ -160,11 +160,11 @@ mod tests {
     fn too_many_questions_are_a_wait() {
         let fault = of(400, json!({"error_id": 502, "error_name": "throttle_violation",
             "error_message": "too many requests from this IP, more requests available in 64 seconds"})).unwrap_err();
-        assert_eq!(fault.kind, ibid_core::Kind::Transient);
+        assert_eq!(fault.kind, ibid_core::ErrorKind::Transient);
         assert_eq!(fault.retry_after, Some(Duration::from_secs(64)));
         assert_eq!(
             of(400, json!({"error_id": 400, "error_message": "pagesize"})).unwrap_err().kind,
-            ibid_core::Kind::Malformed
+            ibid_core::ErrorKind::Malformed
         );
     }
 

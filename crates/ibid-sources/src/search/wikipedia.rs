@@ -179,11 +179,11 @@ mod tests {
     fn a_fault_is_of_its_kind() {
         let lag = of(json!({"error": {"code": "maxlag", "info": "Waiting for a database server"}}))
             .unwrap_err();
-        assert_eq!(lag.kind, ibid_core::Kind::Transient);
+        assert_eq!(lag.kind, ibid_core::ErrorKind::Transient);
         let bad =
             of(json!({"error": {"code": "badvalue", "info": "Unrecognized value for parameter"}}))
                 .unwrap_err();
-        assert_eq!(bad.kind, ibid_core::Kind::Malformed);
+        assert_eq!(bad.kind, ibid_core::ErrorKind::Malformed);
         assert!(of(json!({"query": []})).is_err());
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::replay_log::ReplayLog;
 use ibid_core::domain::{Hits, Page};
 use ibid_core::ports::{Completion, JournalCallState, TokenUsage};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// An answer that the journal can keep.
 pub(super) trait JournalAnswer: Sized {
@@ -89,7 +89,7 @@ pub(super) fn into_answer(state: JournalCallState) -> Result<Value> {
             })
         }
         JournalCallState::Intended => {
-            Err(Error::new(Kind::Internal, "the journal has no answer for this call"))
+            Err(Error::new(ErrorKind::Internal, "the journal has no answer for this call"))
         }
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn into_answer(state: JournalCallState) -> Result<Value> {
 /// The JSON of an answer of `provider`.
 pub(super) fn encode<T: Serialize>(provider: &str, answer: &T) -> Result<Value> {
     let broken = |cause| {
-        Error::new(Kind::Internal, format!("writing an answer of {provider} as JSON"))
+        Error::new(ErrorKind::Internal, format!("writing an answer of {provider} as JSON"))
             .with_source(cause)
     };
     // Through text and back: the value is then the same as when it is read from the store.
@@ -108,7 +108,7 @@ pub(super) fn encode<T: Serialize>(provider: &str, answer: &T) -> Result<Value> 
 /// The answer of `provider` in its JSON.
 pub(super) fn decode<T: DeserializeOwned>(provider: &str, answer: Value) -> Result<T> {
     serde_json::from_value(answer).map_err(|cause| {
-        Error::new(Kind::Internal, format!("reading an answer of {provider} from JSON"))
+        Error::new(ErrorKind::Internal, format!("reading an answer of {provider} from JSON"))
             .with_source(cause)
     })
 }

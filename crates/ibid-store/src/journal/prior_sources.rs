@@ -8,7 +8,7 @@ use super::provider_id::{PRIOR_SOURCES, ProviderId};
 use super::run_journal::Journal;
 use ibid_core::domain::{Page, PageHash, Source};
 use ibid_core::ports::{JournalCall, JournalCallState};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl Journal {
     /// Returns the sources with their pages: those noted before, or those that `note` returns. From then on the run holds
@@ -48,7 +48,7 @@ impl Journal {
             (None, Some(log)) => log.page(hash)?,
             (None, None) => {
                 let what = format!("page {hash} of an earlier run of the thread was deleted");
-                return Err(Error::new(Kind::NotFound, what)
+                return Err(Error::new(ErrorKind::NotFound, what)
                     .with_hint("ask a new question instead: ibid run \"…\""));
             }
         };

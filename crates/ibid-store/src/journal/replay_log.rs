@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::provider_id::is_external_call;
 use ibid_core::domain::{Page, PageHash};
 use ibid_core::ports::{JournalCall, JournalCallState};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum length of the part of a request that an error repeats, in characters.
 const MAX_SHOWN: usize = 120;
@@ -84,7 +84,10 @@ impl ReplayLog {
     /// Returns a page that answered a call.
     pub(super) fn page(&self, hash: &PageHash) -> Result<Page> {
         self.pages.get(hash).cloned().ok_or_else(|| {
-            Error::new(Kind::Malformed, format!("page {hash} is not in recording {}", self.name))
+            Error::new(
+                ErrorKind::Malformed,
+                format!("page {hash} is not in recording {}", self.name),
+            )
         })
     }
 
@@ -92,7 +95,7 @@ impl ReplayLog {
     pub(crate) fn no_provider_error(&self, provider: &str, request: &str) -> Error {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
         Error::new(
-            Kind::NotFound,
+            ErrorKind::NotFound,
             format!(
                 "asking {provider} for `{}`: recording {} has no answer, and the provider is not available",
                 clipped(request),
@@ -105,7 +108,7 @@ impl ReplayLog {
     /// Returns the error for a call that is not in the recording.
     pub(super) fn not_recorded_error(&self, provider: &str, request: &Value) -> Error {
         Error::new(
-            Kind::NotFound,
+            ErrorKind::NotFound,
             format!(
                 "recording {} has no answer of {provider} to `{}`",
                 self.name,

@@ -19,7 +19,7 @@ use ibid_core::fair_semaphore::OwnerPermits;
 use ibid_core::ports::{
     JournalCall, JournalCallState, Prompt, ProviderManifest, Store, StoredAnswer, crash_point,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The journal of one run, over all sessions that work on it. A session begins when the run is started or resumed.
 pub struct Journal {
@@ -168,7 +168,7 @@ impl Journal {
         };
         page.ok_or_else(|| {
             Error::new(
-                Kind::Internal,
+                ErrorKind::Internal,
                 format!("page {hash} of run {} is not in the store", self.run),
             )
         })
@@ -300,7 +300,7 @@ impl Journal {
             state.count(provider);
             return Ok(());
         };
-        Err(Error::new(Kind::Exhausted, format!("the budget of {what} is spent")))
+        Err(Error::new(ErrorKind::Exhausted, format!("the budget of {what} is spent")))
     }
 
     /// Checks the outcome of a write. A fault ends the session: see [`Journal::open`].

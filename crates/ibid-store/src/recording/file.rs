@@ -8,7 +8,7 @@ use crate::journal::{ReplayLog, manifest_key};
 use ibid_core::domain::{Page, PageHash, Question, Report, RunId};
 use ibid_core::ports::{JournalCall, JournalCallState, ProviderManifest};
 use ibid_core::record::{Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The name of the format in the first line.
 pub(crate) const FORMAT: &str = "ibid-recording";
@@ -75,18 +75,18 @@ impl Recording {
         pages: BTreeMap<PageHash, Page>,
     ) -> Result<Recording> {
         if !Run::from_events(run.clone(), &events).status.ended() {
-            return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
+            return Err(Error::new(ErrorKind::Usage, format!("run {run} has not ended yet"))
                 .with_hint(format!("continue it first: ibid resume {run}")));
         }
         let Some(Event::RunCreated { question, .. }) = events.first().map(|event| &event.event)
         else {
             return Err(Error::new(
-                Kind::Internal,
+                ErrorKind::Internal,
                 format!("the first event of run {run} is not run.created"),
             ));
         };
         let cast = find_manifest(&steps).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("run {run} has no provider manifest")).with_hint(
+            Error::new(ErrorKind::Usage, format!("run {run} has no provider manifest")).with_hint(
                 "it was made by an older Ibid: ask the question again and record that run",
             )
         })?;

@@ -12,7 +12,7 @@ use crate::journal::{has_matching_key, is_reader_call};
 use ibid_core::domain::{Page, PageHash};
 use ibid_core::ports::{JournalCall, JournalCallState, ProviderManifest};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 const HINT: &str =
     "use the unchanged file of `ibid export RUN -f recording`, or record the run again";
@@ -57,7 +57,7 @@ struct RecordingName<'a> {
 impl RecordingName<'_> {
     fn error_at(self, line: usize, what: impl std::fmt::Display) -> Error {
         let doing = format!("reading recording {} line {line}: {what}", self.name);
-        Error::new(Kind::Usage, doing).with_hint(HINT)
+        Error::new(ErrorKind::Usage, doing).with_hint(HINT)
     }
 
     /// Checks the checksum of a line and returns the line without it.
@@ -91,7 +91,7 @@ fn parse_header(place: RecordingName<'_>, line: &str) -> Result<RecordingHeader>
             let version =
                 version.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!(
                     "reading recording {} line 1: version {version} is not supported; this Ibid reads version {VERSION}",
                     place.name

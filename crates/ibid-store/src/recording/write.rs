@@ -1,16 +1,16 @@
 //! Writing a recording.
 use super::file::{FORMAT, Recording, RecordingCounts, RecordingHeader, RecordingLine, VERSION};
 use ibid_core::domain::PageHash;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The number of hexadecimal digits of a checksum.
-const DIGITS: usize = 16;
+const CHECKSUM_DIGITS: usize = 16;
 
 /// The checksum of a line, given without its checksum.
 pub(super) fn checksum(body: &str) -> String {
     let hash = PageHash::from_parts(&[body]);
     let hex = hash.as_str().trim_start_matches("sha256:");
-    hex.chars().take(DIGITS).collect()
+    hex.chars().take(CHECKSUM_DIGITS).collect()
 }
 
 impl Recording {
@@ -22,7 +22,7 @@ impl Recording {
         let mut out = String::new();
         let mut add = |line: &RecordingLine| -> Result<()> {
             let body = serde_json::to_string(line).map_err(|cause| {
-                Error::new(Kind::Internal, "writing a line of a recording").with_source(cause)
+                Error::new(ErrorKind::Internal, "writing a line of a recording").with_source(cause)
             })?;
             out.push_str(&format!("{{\"sum\":\"{}\",{}\n", checksum(&body), &body[1..]));
             Ok(())

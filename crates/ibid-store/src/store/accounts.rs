@@ -1,6 +1,6 @@
 //! Users, organisations, tokens, spending and the audit log: [`Accounts`] on either database.
 use async_trait::async_trait;
-use sqlx::error::ErrorKind;
+use sqlx::error as sqlx_error;
 
 use super::backend::{Backend, SqlStore};
 use super::columns::without_null;
@@ -15,7 +15,7 @@ use ibid_core::ports::{
     IdempotencyStatus, Org, Spending, ToolReservation, User,
 };
 use ibid_core::record::{Envelope, RUN_TOOLS};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The columns of [`USER_COLUMNS`].
 type UserRow = (String, String, Option<String>, i64, i64, Option<f64>, Option<i64>);
@@ -46,13 +46,13 @@ fn check_changed(changed: u64, what: &str) -> Result<()> {
     if changed > 0 {
         return Ok(());
     }
-    Err(Error::new(Kind::NotFound, format!("there is no {what}"))
+    Err(Error::new(ErrorKind::NotFound, format!("there is no {what}"))
         .with_hint("see `ibid admin user ls` and `ibid admin org ls`"))
 }
 
 /// The error for a writer that returns the outcome of another kind of write.
 fn unexpected_outcome(doing: &str) -> Error {
-    Error::new(Kind::Internal, doing)
+    Error::new(ErrorKind::Internal, doing)
 }
 
 impl<B: Backend> SqlStore<B> {
@@ -71,12 +71,12 @@ impl<B: Backend> SqlStore<B> {
             return Ok(());
         };
         Err(match cause.as_database_error().map(|error| error.kind()) {
-            Some(ErrorKind::UniqueViolation) => {
-                Error::new(Kind::Usage, format!("{what} already exists"))
+            Some(sqlx_error::ErrorKind::UniqueViolation) => {
+                Error::new(ErrorKind::Usage, format!("{what} already exists"))
                     .with_hint("choose another id")
             }
-            Some(ErrorKind::ForeignKeyViolation) => Error::new(
-                Kind::NotFound,
+            Some(sqlx_error::ErrorKind::ForeignKeyViolation) => Error::new(
+                ErrorKind::NotFound,
                 format!("{what} refers to a user or organisation that does not exist"),
             )
             .with_hint("add that user or organisation first"),

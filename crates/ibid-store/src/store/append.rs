@@ -4,7 +4,7 @@ use super::day::day_of;
 use super::statement::{DbConnection, query};
 use super::traces::update_trace;
 use super::write::{OwnerScope, WriteError, refused};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::RunId;
 use ibid_core::ports::RunRow;
 use ibid_core::record::{Envelope, Event, Run};
@@ -29,7 +29,7 @@ pub(super) async fn append(
     check_order(run, last, events)?;
     let row = updated_row(run, row, events);
     if !scope.admits(row.owner.as_ref()) {
-        return refused(Kind::NotFound, format!("there is no run {run}"));
+        return refused(ErrorKind::NotFound, format!("there is no run {run}"));
     }
     let seq = last + events.len() as u64;
     let statement = if before.is_none() {
@@ -67,7 +67,7 @@ fn check_order(run: &RunId, last: u64, events: &[Envelope]) -> Result<(), WriteE
     for (next, event) in (last + 1..).zip(events) {
         if event.seq != next {
             return refused(
-                Kind::Internal,
+                ErrorKind::Internal,
                 format!("event {} of run {run} where {next} was expected", event.seq),
             );
         }

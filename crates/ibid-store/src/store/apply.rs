@@ -11,7 +11,7 @@ use super::statement::{DbConnection, query};
 use super::write::{
     OwnerScope, RunChange, ScopedWrite, StoredPage, WriteError, WriteOp, WriteOutcome, refused,
 };
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{RunId, Traffic};
 use ibid_core::ports::{JournalCall, JournalCallState};
 
@@ -56,7 +56,7 @@ async fn check_visible(
     .await?;
     match found {
         Some(_) => Ok(()),
-        None => refused(Kind::NotFound, format!("there is no run {run}")),
+        None => refused(ErrorKind::NotFound, format!("there is no run {run}")),
     }
 }
 
@@ -111,7 +111,7 @@ async fn begin_call(
     .await?;
     if written == 0 {
         return refused(
-            Kind::Internal,
+            ErrorKind::Internal,
             format!("call {} of run {run} already has an answer", step.key),
         );
     }
@@ -140,7 +140,7 @@ async fn finish_call(
     .await?;
     if written == 0 {
         return refused(
-            Kind::Internal,
+            ErrorKind::Internal,
             format!("call {key} of run {run} was not begun, or already has an answer"),
         );
     }

@@ -5,7 +5,7 @@ use super::error::{RECONNECT, StoreError};
 use super::statement::{AnyRow, DbSession, SqlStatement};
 use super::write::{OwnerScope, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// One kind of database: its connections, its writers and its errors.
 #[async_trait]
@@ -121,7 +121,7 @@ impl<B: Backend> SqlStore<B> {
     ) -> impl FnOnce(serde_json::Error) -> Error + use<B> {
         let location = self.backend.location();
         move |cause| {
-            Error::new(Kind::Setup, format!("{what} in {location} cannot be read"))
+            Error::new(ErrorKind::Setup, format!("{what} in {location} cannot be read"))
                 .with_source(cause)
                 .with_hint("it was written by another version of Ibid, or is damaged")
         }

@@ -2,7 +2,7 @@
 use std::time::Duration;
 
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 
 /// How to wait for a server that is away: longer than a restart takes, shorter than a person waits.
 pub(super) const RECONNECT: RetryPolicy = RetryPolicy {
@@ -16,7 +16,7 @@ pub(super) const RECONNECT: RetryPolicy = RetryPolicy {
 /// An error that several callers of one commit may get, each as an [`Error`] of its own.
 #[derive(Debug, Clone)]
 pub struct StoreError {
-    pub(super) kind: Kind,
+    pub(super) kind: ErrorKind,
     pub(super) doing: String,
     pub(super) cause: Option<String>,
     pub(super) hint: Option<&'static str>,
@@ -26,7 +26,7 @@ pub struct StoreError {
 
 impl StoreError {
     /// The fault of a write that the contract forbids.
-    pub(super) fn refused(kind: Kind, doing: String) -> StoreError {
+    pub(super) fn refused(kind: ErrorKind, doing: String) -> StoreError {
         StoreError { kind, doing, cause: None, hint: None, of_one: true }
     }
 

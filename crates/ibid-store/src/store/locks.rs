@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ibid_core::domain::RunId;
 use ibid_core::files::private_dir;
 use ibid_core::ports::{RunLease, RunLocks};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Locks of the processes of one machine: a file for each run, in `locks` below the data directory. The system releases
 /// them when a process ends, however it ends.
@@ -36,7 +36,7 @@ impl RunLocks for FileLocks {
     async fn acquire(&self, run: &RunId) -> Result<Option<Box<dyn RunLease>>> {
         let path = self.path(run);
         let broken = |cause: std::io::Error| {
-            Error::new(Kind::Setup, format!("locking {}", path.display()))
+            Error::new(ErrorKind::Setup, format!("locking {}", path.display()))
                 .with_source(cause)
                 .with_hint("make the data directory writable, or set `IBID_DATA_DIR` to another")
         };

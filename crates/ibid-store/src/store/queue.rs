@@ -3,7 +3,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::error::StoreError;
 use super::write::{ScopedWrite, WriteOutcome};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// How many writes may wait for a writer before callers are held back.
 pub(super) const QUEUE_LENGTH: usize = 1024;
@@ -29,7 +29,7 @@ pub(super) async fn submit(
     write: ScopedWrite,
     location: &str,
 ) -> Result<WriteOutcome> {
-    let ended = || Error::new(Kind::Internal, format!("the writer of {location} has ended"));
+    let ended = || Error::new(ErrorKind::Internal, format!("the writer of {location} has ended"));
     let (reply, outcome) = oneshot::channel();
     let request = WriteRequest { write, reply };
     queue.send(request).await.map_err(|_| ended())?;

@@ -11,7 +11,7 @@ use super::write::{OwnerScope, RunChange, StoredPage, WriteOp};
 use ibid_core::domain::{Owner, Page, PageHash, RunId, Traffic};
 use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunRow, Store, StoredAnswer};
 use ibid_core::record::Envelope;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The columns of [`STEP_COLUMNS`].
 type StepRow =
@@ -21,7 +21,7 @@ const STEP_COLUMNS: &str = "key, door, asked, state, answer, cost_usd, kind, mes
 
 /// The call in a row of `steps`.
 fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
-    let (key, door, asked, state, answer, cost_usd, kind, message) = row;
+    let (key, provider, asked, state, answer, cost_usd, kind, message) = row;
     let state = match state.as_str() {
         "answered" => JournalCallState::Answered(StoredAnswer {
             answer: serde_json::from_str(&answer.unwrap_or_default())?,
@@ -30,7 +30,7 @@ fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
         "failed" => {
             let details = FailureDetails::from_column(answer.as_deref());
             JournalCallState::Failed {
-                kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(Kind::Internal),
+                kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(ErrorKind::Internal),
                 message: parse_message(&message.unwrap_or_default()),
                 reason: details.reason,
                 hint: details.hint,
@@ -38,7 +38,7 @@ fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
         }
         _ => JournalCallState::Intended,
     };
-    Ok(JournalCall { provider: door, request: serde_json::from_str(&asked)?, key, state })
+    Ok(JournalCall { provider, request: serde_json::from_str(&asked)?, key, state })
 }
 
 /// The row of a run, from its JSON and the number of its last event.
@@ -48,7 +48,7 @@ fn run_row((json, seq): &(String, i64)) -> serde_json::Result<RunRow> {
 }
 
 fn no_run(run: &RunId) -> Error {
-    Error::new(Kind::NotFound, format!("there is no run {run}"))
+    Error::new(ErrorKind::NotFound, format!("there is no run {run}"))
         .with_hint("see `ibid ls` for the ids of your runs")
 }
 

@@ -5,7 +5,7 @@ use super::day::{day_of, oldest_day};
 use super::error::StoreError;
 use super::statement::{DbConnection, query};
 use super::write::{AcceptRun, OwnerScope, WriteError, WriteOutcome, encode_events, refused};
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, AccountState, IdempotencyKey, SpendDecision, SpendRequest,
@@ -72,7 +72,7 @@ pub(super) async fn accept(
         }
     }
     let Ok(bodies) = encode_events(&events) else {
-        return refused(Kind::Internal, "writing an event as JSON".to_owned());
+        return refused(ErrorKind::Internal, "writing an event as JSON".to_owned());
     };
     append(db, scope, run, &events, &bodies).await?;
     db.set_worker(run, on.taker.as_deref()).await?;
@@ -191,7 +191,7 @@ async fn decide(
             .fetch_optional(db)
             .await?;
     let Some((user_daily_usd, concurrency)) = user else {
-        return refused(Kind::NotFound, format!("there is no user {}", owner.user));
+        return refused(ErrorKind::NotFound, format!("there is no user {}", owner.user));
     };
     let org: Option<(Option<f64>,)> = query("select daily_usd from orgs where id = $1")
         .bind(&owner.org)
@@ -305,7 +305,10 @@ fn exhausted<T>() -> Result<T, WriteError> {
         hint: Some(
             "ask again tomorrow (UTC), or when your current runs have ended, or with \"model\": \"none\"",
         ),
-        ..StoreError::refused(Kind::Exhausted, "today's budget is spent or reserved".to_owned())
+        ..StoreError::refused(
+            ErrorKind::Exhausted,
+            "today's budget is spent or reserved".to_owned(),
+        )
     }))
 }
 
@@ -313,7 +316,7 @@ fn too_many_open<T>() -> Result<T, WriteError> {
     Err(WriteError::Refused(StoreError {
         hint: Some("try again in a minute"),
         ..StoreError::refused(
-            Kind::Transient,
+            ErrorKind::Transient,
             "you have reached your limit of concurrent runs and tool calls".to_owned(),
         )
     }))

@@ -6,7 +6,7 @@ use super::statement::{DbConnection, query};
 use ibid_core::domain::RunId;
 use ibid_core::ports::{ToolTraces, TraceFilter};
 use ibid_core::record::{Envelope, RUN_TOOLS, ToolTrace, TraceSummary};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The columns that [`SqlStore::find_trace`] selects; columns of JSON are text.
 type TraceRow = (
@@ -144,7 +144,7 @@ pub(super) async fn update_trace(
 }
 
 fn no_trace(id: &str) -> Error {
-    Error::new(Kind::NotFound, format!("there is no trace {}", id.escape_debug()))
+    Error::new(ErrorKind::NotFound, format!("there is no trace {}", id.escape_debug()))
         .with_hint("see `ibid traces`")
 }
 
@@ -192,7 +192,7 @@ impl<B: Backend> ToolTraces for SqlStore<B> {
         }
         if self.find_trace(&trace.id).await?.is_some() {
             let what = format!("trace {} already exists", trace.id);
-            return Err(Error::new(Kind::Usage, what).with_hint("choose another id"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("choose another id"));
         }
         self.put(trace).await.map(|_| ())
     }
@@ -201,7 +201,7 @@ impl<B: Backend> ToolTraces for SqlStore<B> {
         let before = self.trace(&trace.id).await?;
         if before.completed_at.is_some() || !self.put(trace).await? {
             let what = format!("trace {} has ended", trace.id);
-            return Err(Error::new(Kind::Usage, what).with_hint("create another"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("create another"));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, JournalCall, JournalCallState, RunCommand, ToolReservation,
 };
 use ibid_core::record::Envelope;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The rows that a read or a write may see: those of all owners, or of one.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +118,7 @@ impl WriteOp {
 
     pub(super) fn append(run: &RunId, events: &[Envelope]) -> Result<WriteOp> {
         let bodies = encode_events(events).map_err(|cause| {
-            Error::new(Kind::Internal, "writing an event as JSON").with_source(cause)
+            Error::new(ErrorKind::Internal, "writing an event as JSON").with_source(cause)
         })?;
         Ok(WriteOp::Append(run.clone(), events.to_vec(), bodies))
     }
@@ -150,7 +150,7 @@ pub struct StoredPage {
 impl StoredPage {
     pub(super) fn from_page(page: &Page) -> Result<StoredPage> {
         let body = serde_json::to_string(page).map_err(|cause| {
-            Error::new(Kind::Internal, "writing a page as JSON").with_source(cause)
+            Error::new(ErrorKind::Internal, "writing a page as JSON").with_source(cause)
         })?;
         Ok(StoredPage { hash: page.hash().clone(), body, url: page.url.replace('\0', "") })
     }
@@ -169,7 +169,7 @@ impl From<sqlx::Error> for WriteError {
 }
 
 /// Refuses a write for the reason `why`.
-pub(super) fn refused<T>(kind: Kind, why: String) -> std::result::Result<T, WriteError> {
+pub(super) fn refused<T>(kind: ErrorKind, why: String) -> std::result::Result<T, WriteError> {
     Err(WriteError::Refused(StoreError::refused(kind, why)))
 }
 
@@ -178,7 +178,7 @@ pub(super) fn taken_over_error<T>(run: &RunId) -> std::result::Result<T, WriteEr
     let fault = StoreError {
         hint: Some("it continues there; see its progress with `ibid show`"),
         ..StoreError::refused(
-            Kind::Transient,
+            ErrorKind::Transient,
             format!("run {run} was taken over by another process"),
         )
     };

@@ -8,7 +8,7 @@ use ibid_core::ports::{
     Account, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, Spending, User,
     is_reserved_user,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The prefix of every token, so that a leaked one is recognised.
 const TOKEN_PREFIX: &str = "ibid_";
@@ -45,13 +45,13 @@ impl App {
         validate_id(&user.id)?;
         if is_reserved_user(&user.id) {
             let what = format!("the user id `{}` is reserved", user.id);
-            return Err(Error::new(Kind::Usage, what).with_hint("choose another id"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("choose another id"));
         }
         validate_amount(user.daily_usd)?;
         let accounts = self.accounts().await?;
         if accounts.has_runs(&user.id).await? && accounts.user(&user.id).await?.is_none() {
             let what = format!("an earlier user `{}` still has stored runs", user.id);
-            return Err(Error::new(Kind::Usage, what).with_hint(
+            return Err(Error::new(ErrorKind::Usage, what).with_hint(
                 "choose another id, or remove those runs first: a new user with this id could read them",
             ));
         }
@@ -224,7 +224,7 @@ fn hash(token: &str) -> String {
 fn validate_id(text: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._@+-".contains(c);
     if text.is_empty() || text.len() > ID_CHARS || !text.chars().all(plain) {
-        return Err(Error::new(Kind::Usage, format!("invalid id `{}`", text.escape_debug()))
+        return Err(Error::new(ErrorKind::Usage, format!("invalid id `{}`", text.escape_debug()))
             .with_hint("use 1 to 100 letters, digits and . _ @ + -"));
     }
     Ok(())
@@ -233,7 +233,7 @@ fn validate_id(text: &str) -> Result<()> {
 fn validate_amount(usd: Option<f64>) -> Result<()> {
     match usd {
         Some(it) if !it.is_finite() || it < 0.0 => {
-            Err(Error::new(Kind::Usage, format!("invalid amount of money {it}"))
+            Err(Error::new(ErrorKind::Usage, format!("invalid amount of money {it}"))
                 .with_hint("give US dollars, 0 or more"))
         }
         _ => Ok(()),

@@ -25,11 +25,11 @@ use ibid_research::audit::{
 /// Addresses fetched at a time.
 const MAX_CONCURRENT: usize = 8;
 /// Documents of one file that are compared.
-const DOCUMENTS: usize = 200;
+const MAX_DOCUMENTS: usize = 200;
 /// Pages of one address that are compared.
-const PAGES: usize = 8;
+const MAX_PAGES: usize = 8;
 /// Documents whose titles are compared with an entry.
-const TITLES: usize = 10;
+const MAX_TITLES: usize = 10;
 /// The shortest title that identifies a document, bytes of its normalized words. It must have two words, too.
 const DISTINCTIVE_TITLE_BYTES: usize = 12;
 /// Characters of an entry that are searched for.
@@ -101,7 +101,7 @@ impl App {
     async fn fetch(&self, cited: &CitedText, lookups: &mut [SourceLookup]) -> Result<()> {
         let mut wanted: BTreeMap<String, &str> = BTreeMap::new();
         for (source, lookup) in cited.sources.iter().zip(&*lookups) {
-            if let (SourceLookup::Nowhere(_), Some(address)) = (lookup, &source.address)
+            if let (SourceLookup::NotFound(_), Some(address)) = (lookup, &source.address)
                 && let Some(key) = page_key(address)
             {
                 wanted.entry(key).or_insert(address);
@@ -121,10 +121,10 @@ impl App {
         for (source, lookup) in cited.sources.iter().zip(lookups) {
             let key = source.address.as_deref().and_then(page_key);
             let answer = key.and_then(|key| fetched.get(&key));
-            if let (SourceLookup::Nowhere(_), Some(answer)) = (&lookup, answer) {
+            if let (SourceLookup::NotFound(_), Some(answer)) = (&lookup, answer) {
                 *lookup = match answer {
                     Ok(page) => SourceLookup::Pages(vec![page.clone()]),
-                    Err(why) => SourceLookup::Nowhere(format!("not fetched: {why}")),
+                    Err(why) => SourceLookup::NotFound(format!("not fetched: {why}")),
                 };
             }
         }
@@ -167,7 +167,7 @@ impl App {
                     continue;
                 };
                 let named = known.get(&address).into_iter().flatten();
-                for hash in named.take(PAGES) {
+                for hash in named.take(MAX_PAGES) {
                     let page = self.page(hash).await?;
                     if let Some(page) = page.filter(|page| is_page_at(page, &address, source)) {
                         found.insert(address, page);
@@ -313,11 +313,11 @@ impl SourceResolver {
     /// The pages of a source: from its file, else the folders by address, else earlier runs, else the folders by title.
     fn resolve(&self, source: &CitedSource, stop: &AtomicBool) -> Result<SourceLookup> {
         if !source.cited {
-            return Ok(SourceLookup::Unasked);
+            return Ok(SourceLookup::NotCited);
         }
         if source.is_unexplained() {
             let name = source.label.as_deref().unwrap_or_default();
-            return Ok(SourceLookup::Nowhere(format!("no list of sources gives [{name}]")));
+            return Ok(SourceLookup::NotFound(format!("no list of sources gives [{name}]")));
         }
         let mut why = None;
         for place in source.path.iter().chain(&source.address) {
@@ -347,7 +347,7 @@ impl SourceResolver {
         if let Some(page) = self.page_by_title(source)? {
             return Ok(SourceLookup::Pages(vec![page]));
         }
-        Ok(SourceLookup::Nowhere(why.unwrap_or_else(|| self.not_found_reason(source))))
+        Ok(SourceLookup::NotFound(why.unwrap_or_else(|| self.not_found_reason(source))))
     }
 
     /// Where the source was looked for, as the reason why it was not found.
@@ -381,11 +381,13 @@ impl SourceResolver {
                 ReadItem::Draft(draft) if cited.is_none() || page_key(&draft.url) == cited => {
                     pages.push(Page::new(draft));
                 }
-                ReadItem::Draft(draft) if others.len() < DOCUMENTS => others.push(Page::new(draft)),
+                ReadItem::Draft(draft) if others.len() < MAX_DOCUMENTS => {
+                    others.push(Page::new(draft))
+                }
                 ReadItem::Draft(_) => {}
                 ReadItem::Fault(fault) => why = Some(fault.message),
             }
-            if pages.len() < DOCUMENTS {
+            if pages.len() < MAX_DOCUMENTS {
                 std::ops::ControlFlow::Continue(())
             } else {
                 std::ops::ControlFlow::Break(())
@@ -409,7 +411,7 @@ impl SourceResolver {
         let same = |text: &str| page_key(text).as_ref() == Some(&wanted);
         let mut found = Vec::new();
         for folder in &self.folders {
-            found.extend(folder.pages_at(&host, &same, PAGES)?);
+            found.extend(folder.pages_at(&host, &same, MAX_PAGES)?);
         }
         Ok(found)
     }
@@ -425,7 +427,7 @@ impl SourceResolver {
         let cited = source.address.as_deref().and_then(page_key);
         let mut best: Option<(usize, &Arc<Folder>, SearchHit)> = None;
         for folder in &self.folders {
-            for found in folder.search_lexical(&query, TITLES, &Filter::default())? {
+            for found in folder.search_lexical(&query, MAX_TITLES, &Filter::default())? {
                 let title = normalized_words(&found.title);
                 let is_distinctive =
                     title.trim().contains(' ') && title.len() >= DISTINCTIVE_TITLE_BYTES;

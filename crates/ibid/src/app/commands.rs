@@ -6,7 +6,7 @@ use super::App;
 use ibid_core::domain::{Approval, RunId};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::{Envelope, Event, Phase, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Commands that are stored for one run, at most.
 const MAX_COMMANDS: usize = 100;
@@ -28,7 +28,7 @@ pub enum CommandRefusal {
     /// The run has too many commands already.
     TooMany,
     /// The run asked no question.
-    NotAsked,
+    NotWaiting,
 }
 
 impl fmt::Display for CommandRefusal {
@@ -40,7 +40,7 @@ impl fmt::Display for CommandRefusal {
                 MAX_PLAN_BYTES >> 10
             ),
             CommandRefusal::TooMany => write!(to, "a run takes at most {MAX_COMMANDS} commands"),
-            CommandRefusal::NotAsked => to.write_str("the run asks for no answer"),
+            CommandRefusal::NotWaiting => to.write_str("the run asks for no answer"),
         }
     }
 }
@@ -97,7 +97,7 @@ impl App {
 fn check_stage(command: &RunCommand, known: &Run, past: &[Envelope]) -> Result<()> {
     let run = &known.id;
     if known.status.ended() {
-        return Err(Error::new(Kind::Usage, format!("run {run} has ended already"))
+        return Err(Error::new(ErrorKind::Usage, format!("run {run} has ended already"))
             .with_hint(format!("see its result with `ibid show {run}`")));
     }
     // Whether it waits now is not asked: an approval may come before the event that says so is durable.
@@ -106,13 +106,13 @@ fn check_stage(command: &RunCommand, known: &Run, past: &[Envelope]) -> Result<(
     let awaits_approval = needs_approval && !past.iter().any(is_approval);
     if matches!(command, RunCommand::Approve(_)) && !awaits_approval {
         let what = format!("run {run} has no plan that awaits approval");
-        return Err(Error::new(Kind::Usage, what)
+        return Err(Error::new(ErrorKind::Usage, what)
             .with_hint("only a run that was started with --approve waits for approval"));
     }
     let is_late = |envelope: &Envelope| matches!(envelope.phase, Phase::Write | Phase::Check);
     if matches!(command, RunCommand::Steer(_)) && past.iter().any(is_late) {
         let what = format!("run {run} is being written already");
-        return Err(Error::new(Kind::Usage, what)
+        return Err(Error::new(ErrorKind::Usage, what)
             .with_hint(format!("ask a follow-up afterwards: ibid ask {run} \"…\"")));
     }
     Ok(())
@@ -124,7 +124,7 @@ fn check_stage(command: &RunCommand, known: &Run, past: &[Envelope]) -> Result<(
 /// `Usage`, with an [`CommandRefusal`] as its source.
 fn is_new(command: &RunCommand, run: &Run, before: &[RunCommand]) -> Result<bool> {
     let refused = |why: CommandRefusal| {
-        Err(Error::new(Kind::Usage, "this command is not accepted").with_source(why))
+        Err(Error::new(ErrorKind::Usage, "this command is not accepted").with_source(why))
     };
     let is_long = |text: &String| text.chars().count() > MAX_TEXT_CHARS;
     let too_long = match command {
@@ -143,7 +143,7 @@ fn is_new(command: &RunCommand, run: &Run, before: &[RunCommand]) -> Result<bool
     let replied = || before.iter().any(|command| matches!(command, RunCommand::Reply(_)));
     let asks = run.question.as_ref().is_some_and(|question| question.clarify);
     if matches!(command, RunCommand::Reply(_)) && (!asks || replied()) {
-        return refused(CommandRefusal::NotAsked);
+        return refused(CommandRefusal::NotWaiting);
     }
     if before.len() >= MAX_COMMANDS { refused(CommandRefusal::TooMany) } else { Ok(true) }
 }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_reply_without_a_question_is_refused() {
         let reply = RunCommand::Reply(vec!["y".to_owned()]);
-        assert_eq!(refusal(&reply, &[]), Some(CommandRefusal::NotAsked));
+        assert_eq!(refusal(&reply, &[]), Some(CommandRefusal::NotWaiting));
         let many = RunCommand::Reply(vec!["y".to_owned(); 100_000]);
         assert_eq!(refusal(&many, &[]), Some(CommandRefusal::TooLong));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::metered::is_finishing;
 use ibid_store::steering::TimeBudget;
 
@@ -47,7 +47,7 @@ impl DeadlineModel {
             // After a finish command the report is still written in full.
             return (!writing).then(|| {
                 Error::new(
-                    Kind::Exhausted,
+                    ErrorKind::Exhausted,
                     "the call was abandoned because the run was asked to finish",
                 )
             });
@@ -57,7 +57,7 @@ impl DeadlineModel {
             return None;
         }
         self.bounds.timed_out.store(true, Ordering::Relaxed);
-        let spent = Error::new(Kind::Exhausted, "the time limit of the budget is reached");
+        let spent = Error::new(ErrorKind::Exhausted, "the time limit of the budget is reached");
         Some(spent.with_hint("raise it with --budget, for example `--budget 10m`"))
     }
 }

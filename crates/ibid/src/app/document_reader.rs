@@ -8,7 +8,7 @@ use super::web::fetcher;
 use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::domain::Owner;
-pub use ibid_extract::{Confinement, Escapes, PdfBackend};
+pub use ibid_extract::{Confinement, PdfBackend, SandboxEscapes};
 use ibid_extract::{DocumentOrigin, ExtractLimits, ReadItem, UnsupportedFiles};
 use ibid_index::folder::files_below;
 
@@ -147,7 +147,7 @@ pub async fn read_url(settings: &Settings, url: &str) -> Result<ReadOutcome> {
 ///
 /// # Errors
 /// `Setup` if none can be started.
-pub fn probe_sandbox(settings: &Settings) -> Result<(Confinement, Escapes)> {
+pub fn probe_sandbox(settings: &Settings) -> Result<(Confinement, SandboxEscapes)> {
     ibid_extract::check_sandbox(&document_limits(settings))
 }
 

@@ -5,7 +5,7 @@ use super::{container, web};
 use crate::config::Settings;
 use ibid_core::domain::Vertical;
 use ibid_core::ports::{Egress, SearchProvider};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::service::RateLimiters;
 use ibid_net::web::cache::WebCache;
 use ibid_sources::search::{
@@ -57,11 +57,14 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
                 (None, Some(row)) => found.push(row.name),
                 (None, None) => {
                     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
-                    return Err(Error::new(Kind::Usage, format!("unknown search engine `{word}`"))
-                        .with_hint(format!(
-                            "name one of {}, or web, news, scholar, auto, none",
-                            names.join(", ")
-                        )));
+                    return Err(Error::new(
+                        ErrorKind::Usage,
+                        format!("unknown search engine `{word}`"),
+                    )
+                    .with_hint(format!(
+                        "name one of {}, or web, news, scholar, auto, none",
+                        names.join(", ")
+                    )));
                 }
             },
         }
@@ -95,8 +98,9 @@ pub(super) fn open(
 ) -> Result<Vec<Arc<dyn SearchProvider>>> {
     let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
     for name in names {
-        let row = by_name(name)
-            .ok_or_else(|| Error::new(Kind::Usage, format!("unknown search engine `{name}`")))?;
+        let row = by_name(name).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("unknown search engine `{name}`"))
+        })?;
         let given = engine_params(settings, row);
         let engine =
             SearchEngine::open(row, &given, &web::user_agent(settings), rate_limiters, egress)?;
@@ -171,7 +175,7 @@ pub async fn probe(settings: &Settings, name: &str) -> Result<()> {
 /// Like [`probe`], with its traffic counted in `egress`.
 pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress) -> Result<()> {
     let row = by_name(name)
-        .ok_or_else(|| Error::new(Kind::Usage, format!("unknown search engine `{name}`")))?;
+        .ok_or_else(|| Error::new(ErrorKind::Usage, format!("unknown search engine `{name}`")))?;
     let engine = SearchEngine::open(
         row,
         &engine_params(settings, row),
@@ -183,18 +187,20 @@ pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress)
         let message = fault.chain();
         let set = engine_params(settings, row).base_url;
         let hint = match fault.kind() {
-            Kind::Setup if message.contains("JSON is off") => {
+            ErrorKind::Setup if message.contains("JSON is off") => {
                 "add `json` under `search.formats` in SearXNG's settings.yml, and restart it"
                     .to_owned()
             }
-            Kind::Setup if !row.key_var.is_empty() => format!("check the key in {}", row.key_var),
-            Kind::Transient if set.is_some() => {
+            ErrorKind::Setup if !row.key_var.is_empty() => {
+                format!("check the key in {}", row.key_var)
+            }
+            ErrorKind::Transient if set.is_some() => {
                 container::localhost_hint(row.base_var, set.as_deref().unwrap_or_default())
             }
-            Kind::Transient => {
+            ErrorKind::Transient => {
                 "try again later, or check whether this machine can reach it".to_owned()
             }
-            Kind::Malformed if message.contains("did not answer") => {
+            ErrorKind::Malformed if message.contains("did not answer") => {
                 "see its log for why the engines behind it cannot be reached".to_owned()
             }
             _ => format!("check that {} is the address of the right server", row.base_var),

@@ -10,7 +10,7 @@ use super::state::TallyCache;
 use ibid_core::domain::{Budget, Judgement, ModelChoice, ModelRole, Question, Rating, RunId};
 use ibid_core::ports::{LanguageModel, RoleModel};
 use ibid_core::record::{AggregateMetrics, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_research::judge;
 use ibid_store::journal::{Journal, JournaledModel};
 
@@ -82,7 +82,7 @@ impl App {
         let length = rating.note.as_ref().map_or(0, |note| note.chars().count());
         if length > Rating::NOTE_CHARS {
             return Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!(
                     "--note has {length} characters; at most {} are allowed",
                     Rating::NOTE_CHARS
@@ -92,7 +92,7 @@ impl App {
         }
         let (store, past, lease) = self.lock_ended_run(run).await?;
         if Run::from_events(run.clone(), &past).report.is_none() {
-            return Err(Error::new(Kind::Usage, format!("run {run} has no report to rate"))
+            return Err(Error::new(ErrorKind::Usage, format!("run {run} has no report to rate"))
                 .with_hint("see `ibid ls` for runs that are completed"));
         }
         let event = Event::ReportRated { rating };
@@ -117,7 +117,7 @@ impl App {
             let events = match self.events(&row.run_id, 0).await {
                 Ok(it) => it,
                 // Deleted meanwhile.
-                Err(fault) if fault.kind() == Kind::NotFound => continue,
+                Err(fault) if fault.kind() == ErrorKind::NotFound => continue,
                 Err(fault) => return Err(fault),
             };
             let run = Run::from_events(row.run_id.clone(), &events);

@@ -9,7 +9,7 @@ use super::semantic;
 use crate::config::Settings;
 use ibid_core::ports::{Egress, Embedder, Ranker, RoleModels};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ExtractLimits;
 use ibid_index::folder::{Filter, Folder, FolderOptions, IndexProgress, RefreshSummary, SearchHit};
 
@@ -101,14 +101,14 @@ impl IndexPool {
 
 /// The error when no folder and no engine can be searched.
 pub(super) fn no_search_error() -> Error {
-    Error::new(Kind::Setup, "no folder or engine to search")
+    Error::new(ErrorKind::Setup, "no folder or engine to search")
         .with_hint("name a folder of documents with `--folder DIR`")
 }
 
 /// Checks that a folder exists and can be read.
 fn check_exists(path: &Path) -> Result<()> {
     let invalid = |what: &str| {
-        Error::new(Kind::Usage, format!("folder {} {what}", path.display()))
+        Error::new(ErrorKind::Usage, format!("folder {} {what}", path.display()))
             .with_hint("name a folder that exists and can be read")
     };
     match std::fs::metadata(path) {
@@ -206,7 +206,8 @@ pub(super) async fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
-        Error::new(Kind::Internal, "the index task panicked or was cancelled").with_source(error)
+        Error::new(ErrorKind::Internal, "the index task panicked or was cancelled")
+            .with_source(error)
     })?
 }
 

@@ -10,19 +10,19 @@ use ibid_core::domain::{
     SourceKind, ThreadContext, TopicRelation, UrlProvenance, Usage,
 };
 use ibid_core::record::{Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::journal::{Journal, prior_sources_in};
 
 use ibid_core::ports::{Egress, JournalCall, RunRow, Store};
 
 /// The latest turns of a thread that a follow-up gets.
-const TURNS: usize = 6;
+const MAX_TURNS: usize = 6;
 /// Maximum length of the question and answer in a turn, in characters.
 const TURN_CHARS: (usize, usize) = (600, 300);
 /// Pages that a follow-up knows, at most; cited ones first.
-const PAGES: usize = 60;
+const MAX_REUSED_PAGES: usize = 60;
 /// The newest runs that are searched for a similar question.
-const LATEST: u32 = 200;
+const MAX_SEARCHED_RUNS: u32 = 200;
 
 /// A plan by the planner, made without a run.
 #[derive(Debug)]
@@ -47,12 +47,12 @@ impl App {
         let previous = self.run(run).await?;
         let Some(asked) = previous.question.clone() else {
             return Err(Error::new(
-                Kind::Internal,
+                ErrorKind::Internal,
                 format!("the first event of run {run} is not run.created"),
             ));
         };
         if !previous.status.ended() {
-            return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
+            return Err(Error::new(ErrorKind::Usage, format!("run {run} has not ended yet"))
                 .with_hint(format!("wait until it ends, or resume it first: ibid resume {run}")));
         }
         let follows = ThreadContext { run: run.clone(), turns: dialogue_turns(&previous, &asked) };
@@ -80,7 +80,7 @@ impl App {
     ) -> Result<PlannerOutput> {
         let role = ModelRole::Planner;
         let Some(spec) = question.models.get(&role) else {
-            return Err(Error::new(Kind::Setup, "no model is set to make the plan")
+            return Err(Error::new(ErrorKind::Setup, "no model is set to make the plan")
                 .with_hint("name one with --model PROVIDER:MODEL, or leave --model-plan out"));
         };
         let named = [(role, spec.clone())].into();
@@ -142,7 +142,7 @@ impl App {
             let at = row.updated_at.parse::<jiff::Timestamp>();
             at.is_ok_and(|at| at.as_millisecond() >= since as i64)
         };
-        for row in store.latest_runs(LATEST).await? {
+        for row in store.latest_runs(MAX_SEARCHED_RUNS).await? {
             let is_own = row.owner.as_ref() == owner && row.follows.is_none();
             let is_candidate = is_own && row.status.ended() && is_recent(&row);
             if !is_candidate || !ibid_research::is_same_question(&row.question, &question.text)? {
@@ -166,7 +166,7 @@ impl App {
         for source in prior_sources_in(steps) {
             let page = self.page(&source.page).await?.ok_or_else(|| {
                 let what = format!("page {} is not in the store", source.page);
-                Error::new(Kind::Internal, what)
+                Error::new(ErrorKind::Internal, what)
             })?;
             pages.push((source.page, page));
         }
@@ -237,7 +237,7 @@ fn is_searched(source: &Source, folders: &[String]) -> bool {
 /// The sources of `run` that are still stored, without documents of folders: the folders are searched again.
 async fn external_sources(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     let all = match thread_sources(store, run).await {
-        Err(fault) if fault.kind() == Kind::NotFound => return Ok(Vec::new()),
+        Err(fault) if fault.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         sources => sources?,
     };
     let mut external = Vec::new();
@@ -261,7 +261,7 @@ async fn thread_sources(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     let sources = fresh.map(|it| Source { trust: None, copy_of: None, ..it });
     let requested = requested_urls(&events);
     let mut known = Vec::new();
-    for source in sources.take(PAGES) {
+    for source in sources.take(MAX_REUSED_PAGES) {
         if is_origin_known(store, &source, requested.get(&source.page)).await? {
             known.push(source);
         }
@@ -332,7 +332,7 @@ fn dialogue_turns(run: &Run, asked: &Question) -> Vec<DialogueTurn> {
         assistant: answer.map(|answer| clipped(answer, TURN_CHARS.1)),
         user: Some(clipped(text.unwrap_or(&asked.text), TURN_CHARS.0)),
     });
-    turns.split_off(turns.len().saturating_sub(TURNS))
+    turns.split_off(turns.len().saturating_sub(MAX_TURNS))
 }
 
 fn clipped(text: &str, max_chars: usize) -> String {

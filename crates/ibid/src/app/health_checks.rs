@@ -9,7 +9,7 @@ use super::models::{ModelStatus, ResolvedModel};
 use super::{container, engines, models, readers, semantic};
 use crate::config::Settings;
 use ibid_core::ports::Egress;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelTarget;
 use ibid_llm::model_list::{ModelList, list_models};
 use ibid_net::service_error::ServiceError;
@@ -37,19 +37,19 @@ const COMPLETE_LISTS: [&str; 11] = [
     "openrouter",
 ];
 /// Names that are suggested for a model that is not listed.
-const SUGGESTIONS: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 /// The least Jaro-Winkler similarity of a suggested name.
-const SIMILAR: f64 = 0.8;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// The outcome of one check.
 #[derive(Debug)]
 pub enum CheckOutcome {
     /// The service works.
-    Good(String),
+    Ok(String),
     /// The service may or may not work; the hint says what to do.
-    Doubtful(Error),
+    Warning(Error),
     /// A run that uses the service will fail; the hint says how to fix it.
-    Bad(Error),
+    Error(Error),
 }
 
 /// The outcomes of all checks, in the order of the settings.
@@ -90,7 +90,7 @@ async fn with_timeout<T>(
     check: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let late = |_| {
-        Error::new(Kind::Transient, format!("checking {what}"))
+        Error::new(ErrorKind::Transient, format!("checking {what}"))
             .with_source(format!("no answer in {} s", limit.as_secs()))
             .with_hint("check whether this machine can reach it, or remove it from the settings")
     };
@@ -118,8 +118,8 @@ async fn check_models(
         let outcome = match listings.get(&key) {
             Some(Ok(listing)) => Some(check_listing(found, listing)),
             // The first model of the provider has the fault in full.
-            Some(Err(fault)) => Some(CheckOutcome::Doubtful(
-                Error::new(Kind::Setup, fault.clone()).with_hint("fix the problem above"),
+            Some(Err(fault)) => Some(CheckOutcome::Warning(
+                Error::new(ErrorKind::Setup, fault.clone()).with_hint("fix the problem above"),
             )),
             None => {
                 let answer =
@@ -129,7 +129,7 @@ async fn check_models(
                 listings.insert(key, listing);
                 Some(match answer {
                     Ok(listing) => check_listing(found, &listing),
-                    Err(fault) => CheckOutcome::Bad(with_fix(found, fault)),
+                    Err(fault) => CheckOutcome::Error(with_fix(found, fault)),
                 })
             }
         };
@@ -145,20 +145,22 @@ fn with_fix(found: &ResolvedModel, fault: Error) -> Error {
     let unsent = ServiceError::find_in(&fault).is_some_and(|it| it.unsent);
     let status = ServiceError::find_in(&fault).and_then(|it| it.status);
     let hint = match fault.kind() {
-        Kind::Transient if unsent && target.provider.name == "ollama" => {
+        ErrorKind::Transient if unsent && target.provider.name == "ollama" => {
             format!("run `ollama serve`; {}", container::localhost_hint(base_var, &target.base_url))
         }
-        Kind::Transient if unsent && !target.provider.needs_key => {
+        ErrorKind::Transient if unsent && !target.provider.needs_key => {
             container::localhost_hint(base_var, &target.base_url)
         }
-        Kind::Transient if unsent => {
+        ErrorKind::Transient if unsent => {
             "check whether this machine can reach it: DNS, firewall, HTTPS_PROXY".to_owned()
         }
-        Kind::Transient => "try again later".to_owned(),
-        Kind::Setup if matches!(status, Some(401 | 403) | None) => {
+        ErrorKind::Transient => "try again later".to_owned(),
+        ErrorKind::Setup if matches!(status, Some(401 | 403) | None) => {
             format!("check the key in {}", found.key_vars)
         }
-        Kind::Setup | Kind::Usage => format!("check the key in {}, and {base_var}", found.key_vars),
+        ErrorKind::Setup | ErrorKind::Usage => {
+            format!("check the key in {}, and {base_var}", found.key_vars)
+        }
         _ => format!("check that {base_var} is the address of the API of {}", target.provider.name),
     };
     Error::new(fault.kind(), format!("checking {}", target.name()))
@@ -174,21 +176,21 @@ fn check_listing(found: &ResolvedModel, listing: &ModelList) -> CheckOutcome {
         ModelList::Names(names, complete) => {
             (names, *complete && COMPLETE_LISTS.contains(&provider.name))
         }
-        ModelList::Other => return CheckOutcome::Good("its provider answers".to_owned()),
-        ModelList::Unasked => {
-            return CheckOutcome::Good("not asked: its provider has no list of models".to_owned());
+        ModelList::OtherNames => return CheckOutcome::Ok("its provider answers".to_owned()),
+        ModelList::NotSupported => {
+            return CheckOutcome::Ok("not asked: its provider has no list of models".to_owned());
         }
-        ModelList::Nowhere(path) => return list_not_found(target, path),
+        ModelList::NoListAt(path) => return list_not_found(target, path),
     };
     if is_listed(target, names) {
-        return CheckOutcome::Good(match names.len() {
+        return CheckOutcome::Ok(match names.len() {
             1 => "the one model listed".to_owned(),
             n => format!("listed among {n} models"),
         });
     }
     let similar = closest_names(&target.model, names);
     let fault = Error::new(
-        Kind::Setup,
+        ErrorKind::Setup,
         format!("checking {}: model not listed by {}", target.name(), target.base_url),
     );
     let suggestion = match similar.as_slice() {
@@ -210,10 +212,10 @@ fn check_listing(found: &ResolvedModel, listing: &ModelList) -> CheckOutcome {
         (_, suggestion) => suggestion.to_owned(),
     };
     if is_complete {
-        CheckOutcome::Bad(fault.with_hint(hint))
+        CheckOutcome::Error(fault.with_hint(hint))
     } else {
         // The provider may accept names that it does not list.
-        CheckOutcome::Doubtful(fault.with_hint(hint))
+        CheckOutcome::Warning(fault.with_hint(hint))
     }
 }
 
@@ -224,14 +226,14 @@ fn list_not_found(target: &ModelTarget, path: &str) -> CheckOutcome {
     if has_no_path && target.base_url != provider.base_url && path == "/models" {
         let variable = provider.base_vars.first().copied().unwrap_or_default();
         let fault = Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!("checking {}: {}{path} does not exist", target.name(), target.base_url),
         );
-        return CheckOutcome::Doubtful(
+        return CheckOutcome::Warning(
             fault.with_hint(format!("set {variable}={}/v1", target.base_url)),
         );
     }
-    CheckOutcome::Good("its provider answers, and has no list of models".to_owned())
+    CheckOutcome::Ok("its provider answers, and has no list of models".to_owned())
 }
 
 /// Whether `target` is one of `names`, by the naming rules of its provider.
@@ -270,25 +272,25 @@ fn closest_names<'a>(asked: &str, names: &'a [String]) -> Vec<&'a str> {
     };
     let mut found: Vec<(f64, &str)> =
         names.iter().map(|name| (similarity(name), name.as_str())).collect();
-    found.retain(|pair| pair.0 >= SIMILAR);
+    found.retain(|pair| pair.0 >= MIN_SIMILARITY);
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    found.into_iter().take(SUGGESTIONS).map(|pair| pair.1).collect()
+    found.into_iter().take(MAX_SUGGESTIONS).map(|pair| pair.1).collect()
 }
 
 /// Embeds and ranks one word.
 async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
     let outcome = |name: &str, works: Result<bool>| match works {
-        Ok(true) => CheckOutcome::Good(format!("{name} answers")),
-        Ok(false) => CheckOutcome::Bad(
+        Ok(true) => CheckOutcome::Ok(format!("{name} answers")),
+        Ok(false) => CheckOutcome::Error(
             Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!("checking {name}: the test response contains no score"),
             )
             .with_hint("name another model"),
         ),
         Err(fault) => {
             let hint = fault.hint().unwrap_or("check that its server is running").to_owned();
-            CheckOutcome::Bad(
+            CheckOutcome::Error(
                 Error::new(fault.kind(), format!("checking {name}"))
                     .with_source(fault.chain())
                     .with_hint(hint),
@@ -321,8 +323,8 @@ async fn check_engines(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome
         match with_timeout(it.name, CHECK_TIMEOUT, engines::probe_with(settings, it.name, egress))
             .await
         {
-            Ok(()) => CheckOutcome::Good(format!("{} answers", it.name)),
-            Err(fault) => CheckOutcome::Bad(fault),
+            Ok(()) => CheckOutcome::Ok(format!("{} answers", it.name)),
+            Err(fault) => CheckOutcome::Error(fault),
         }
     });
     join_all(checks).await
@@ -331,17 +333,17 @@ async fn check_engines(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome
 async fn check_readers(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome> {
     let names = match readers::external_readers(settings) {
         Ok(names) => names,
-        Err(fault) => return vec![CheckOutcome::Bad(fault)],
+        Err(fault) => return vec![CheckOutcome::Error(fault)],
     };
     let checks = names.iter().map(async |name| {
         match with_timeout(name, READER_TIMEOUT, readers::probe(settings, name, egress)).await {
-            Ok(message) => CheckOutcome::Good(message),
-            Err(fault) => CheckOutcome::Bad(fault),
+            Ok(message) => CheckOutcome::Ok(message),
+            Err(fault) => CheckOutcome::Error(fault),
         }
     });
     let mut found = join_all(checks).await;
     if let Some(program) = readers::idle_browser(settings) {
-        found.push(CheckOutcome::Good(format!(
+        found.push(CheckOutcome::Ok(format!(
             "{} is installed and not used; with readers = auto,chromium it reads pages that are empty without scripts",
             program.display()
         )));
@@ -385,7 +387,7 @@ fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
         } else {
             format!("; {} did not answer now", names(&failed))
         };
-        return CheckOutcome::Good(format!(
+        return CheckOutcome::Ok(format!(
             "the web is reachable: {} answered{unanswered}",
             names(&answered)
         ));
@@ -393,8 +395,8 @@ fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
     let why =
         failed.iter().find_map(|pair| pair.1.as_ref().err()).map(Error::chain).unwrap_or_default();
     let fault =
-        Error::new(Kind::Transient, format!("none of {} is reachable: {why}", names(&failed)));
-    CheckOutcome::Doubtful(fault.with_hint(
+        Error::new(ErrorKind::Transient, format!("none of {} is reachable: {why}", names(&failed)));
+    CheckOutcome::Warning(fault.with_hint(
         "allow connections to port 443 of other hosts (DNS, firewall, HTTPS_PROXY), or search folders only: engines = none",
     ))
 }
@@ -403,13 +405,16 @@ fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
 fn clock_outcome(host: &str, ahead: i64) -> CheckOutcome {
     let by = ahead.unsigned_abs();
     if ahead.abs() <= MAX_CLOCK_OFFSET {
-        return CheckOutcome::Good(format!("within {by} s of {host}'s"));
+        return CheckOutcome::Ok(format!("within {by} s of {host}'s"));
     }
     let minutes = by / 60;
     let side = if ahead > 0 { "ahead of" } else { "behind" };
-    CheckOutcome::Doubtful(
-        Error::new(Kind::Setup, format!("this machine's clock is {minutes} min {side} {host}'s"))
-            .with_hint("synchronise it: timedatectl set-ntp true, or restart the virtual machine"),
+    CheckOutcome::Warning(
+        Error::new(
+            ErrorKind::Setup,
+            format!("this machine's clock is {minutes} min {side} {host}'s"),
+        )
+        .with_hint("synchronise it: timedatectl set-ntp true, or restart the virtual machine"),
     )
 }
 
@@ -446,7 +451,7 @@ mod tests {
             ("gemini/models/gemini-2.5-pro", "gemini-2.5-pro"),
         ] {
             assert!(
-                matches!(listing_outcome(spec, &["other", listed]), CheckOutcome::Good(_)),
+                matches!(listing_outcome(spec, &["other", listed]), CheckOutcome::Ok(_)),
                 "{spec}"
             );
         }
@@ -456,7 +461,7 @@ mod tests {
             ("openai/gpt-5", "gpt-5.1"),
         ] {
             assert!(
-                matches!(listing_outcome(spec, &["other", listed]), CheckOutcome::Bad(_)),
+                matches!(listing_outcome(spec, &["other", listed]), CheckOutcome::Error(_)),
                 "{spec}"
             );
         }
@@ -464,14 +469,14 @@ mod tests {
 
     #[test]
     fn a_name_that_is_not_listed_gets_suggestions() {
-        let CheckOutcome::Bad(fault) =
+        let CheckOutcome::Error(fault) =
             listing_outcome("openai/gtp-5.1", &["whisper-1", "gpt-5.1", "gpt-5.1-mini"])
         else {
             panic!("it is not listed");
         };
         assert!(fault.chain().contains("model not listed"), "{fault:?}");
         assert_eq!(fault.hint(), Some("did you mean openai/gpt-5.1, openai/gpt-5.1-mini?"));
-        let CheckOutcome::Bad(fault) = listing_outcome("ollama/qwen3", &["zephyr:latest"]) else {
+        let CheckOutcome::Error(fault) = listing_outcome("ollama/qwen3", &["zephyr:latest"]) else {
             panic!("it is not listed");
         };
         assert_eq!(fault.hint(), Some("run `ollama pull qwen3`"));
@@ -479,17 +484,17 @@ mod tests {
 
     #[test]
     fn one_answer_is_enough_and_a_clock_may_be_two_minutes_off() {
-        let no = || Err(Error::new(Kind::Transient, "its name cannot be looked up"));
-        let CheckOutcome::Good(message) = web_outcome(vec![("a", no()), ("b", Ok(()))]) else {
+        let no = || Err(Error::new(ErrorKind::Transient, "its name cannot be looked up"));
+        let CheckOutcome::Ok(message) = web_outcome(vec![("a", no()), ("b", Ok(()))]) else {
             panic!("b answered");
         };
         assert!(message.contains("b answered; a did not"), "{message}");
-        let CheckOutcome::Doubtful(fault) = web_outcome(vec![("a", no()), ("b", no())]) else {
+        let CheckOutcome::Warning(fault) = web_outcome(vec![("a", no()), ("b", no())]) else {
             panic!("none answered");
         };
         assert!(fault.chain().contains("a, b") && fault.chain().contains("looked up"), "{fault:?}");
-        assert!(matches!(clock_outcome("a.example", -120), CheckOutcome::Good(_)));
-        let CheckOutcome::Doubtful(fault) = clock_outcome("a.example", -3600) else {
+        assert!(matches!(clock_outcome("a.example", -120), CheckOutcome::Ok(_)));
+        let CheckOutcome::Warning(fault) = clock_outcome("a.example", -3600) else {
             panic!("an hour is too much");
         };
         assert!(fault.chain().contains("60 min behind a.example"), "{fault:?}");

@@ -10,7 +10,7 @@ use super::components::{ProgressFn, RunProviders};
 use ibid_core::domain::{Hit, Hits, Page, Query, Question, Vertical};
 use ibid_core::ports::{NoSteering, Providers, RoleModels, SearchProvider};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_research::LookupResult;
 
 /// The timeout of one engine, so that time is left for the next one of its kind.
@@ -92,7 +92,7 @@ impl App {
 }
 
 fn timeout_error(what: &str) -> Error {
-    Error::new(Kind::Transient, what).with_hint("try again in a minute")
+    Error::new(ErrorKind::Transient, what).with_hint("try again in a minute")
 }
 
 /// The message of a log event of the preparation.

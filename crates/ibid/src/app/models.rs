@@ -9,7 +9,7 @@ use crate::config::{ModelEndpoint, Settings};
 use ibid_core::domain::{CostEstimate, ModelRole, Question, ReasoningEffort, Strategy, Usage};
 use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
 use ibid_core::system;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::adaptive::max_output_tokens;
 use ibid_llm::metered::max_input_tokens;
 use ibid_llm::stack;
@@ -154,7 +154,7 @@ fn resolve_model(
     if capped && model.price.is_none() {
         // Without a price the limit cannot be kept. Fails now rather than after the first call.
         return Err(Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!("the price of {spec} is unknown, and the budget is in dollars"),
         )
         .with_hint(
@@ -172,10 +172,10 @@ fn model_table(settings: &Settings) -> Result<Cow<'static, ModelTable>> {
     }
     let doing = || format!("reading {}, the setting `model_table`", path.display());
     let text = std::fs::read_to_string(path)
-        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))
+        .map_err(|cause| Error::new(ErrorKind::Setup, doing()).with_source(cause))
         .map_err(|error| error.with_hint("set `model_table` to a file that exists, or unset it"))?;
     let table = ModelTable::with_rows(&text)
-        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))
+        .map_err(|cause| Error::new(ErrorKind::Setup, doing()).with_source(cause))
         .map_err(|error| error.with_hint("docs/models.md shows the form of a row"))?;
     Ok(Cow::Owned(table))
 }
@@ -190,7 +190,7 @@ pub(super) fn role_target(
     let is_one_of = |vars: &[&str], name: &str| vars.contains(&name);
     let variables = &settings.variables;
     if !own.api_key_env.is_empty() && variables.get(&own.api_key_env).is_none() {
-        return Err(Error::new(Kind::Setup, format!("no key is set for {spec}"))
+        return Err(Error::new(ErrorKind::Setup, format!("no key is set for {spec}"))
             .with_hint(format!("set {} to your key", own.api_key_env)));
     }
     ModelTarget::resolve(spec, &|name| match named {
@@ -371,7 +371,7 @@ fn parse_price(text: &str) -> Result<Option<Price>> {
     let both =
         text.split_once('/').and_then(|(sent, received)| Some((amount(sent)?, amount(received)?)));
     let Some((input, output)) = both else {
-        return Err(Error::new(Kind::Usage, format!("setting price: invalid price `{text}`"))
+        return Err(Error::new(ErrorKind::Usage, format!("setting price: invalid price `{text}`"))
             .with_hint("write dollars per million tokens of input and of output, as in 0.5/1.5"));
     };
     Ok(Some(Price { input, output, cached_input: None, cache_write: None, call: 0.0, long: None }))

@@ -6,7 +6,7 @@ use super::spending::SpendGrant;
 use super::{App, document_reader, models, readers};
 use ibid_core::domain::{ModelRole, Page, Question};
 use ibid_core::ports::{Egress, RoleModels};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ReadItem;
 use ibid_net::service::RateLimiters;
 use ibid_net::web::host_limit::OwnerHostLimiter;
@@ -62,7 +62,7 @@ impl App {
                     ibid_research::summarize_page(&models, &log, task, &name, &page).await?
                 }
                 ReadItem::Fault(fault) => {
-                    let fault = Error::new(Kind::Malformed, fault.message);
+                    let fault = Error::new(ErrorKind::Malformed, fault.message);
                     PageSummary::failed(&name, task, &fault)
                 }
             });

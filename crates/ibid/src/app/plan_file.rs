@@ -5,9 +5,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use ibid_core::domain::{
-    Brief, Item, ItemId, Plan, ProvidedPlan, Question, SearchTask, SectionPlan, WritingPlan,
+    Brief, ChecklistItem, ItemId, Plan, ProvidedPlan, Question, SearchTask, SectionPlan,
+    WritingPlan,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The largest file, in bytes.
 pub const MAX_BYTES: usize = 256 * 1024;
@@ -32,7 +33,7 @@ impl PlanFile {
     /// `Usage` for what is not a plan.
     pub fn parse(name: &str, text: &str) -> Result<PlanFile> {
         let invalid = |what: &str| {
-            Error::new(Kind::Usage, format!("reading plan {name}: {what}"))
+            Error::new(ErrorKind::Usage, format!("reading plan {name}: {what}"))
                 .with_hint("create one with `ibid plan \"…\" --json > plan.json`, then edit it")
         };
         if text.len() > MAX_BYTES {
@@ -148,7 +149,7 @@ impl PlanFile {
         Ok(tasks)
     }
 
-    fn items(&self, it: &Map<String, Value>, brief: &Brief) -> Result<Vec<Item>> {
+    fn items(&self, it: &Map<String, Value>, brief: &Brief) -> Result<Vec<ChecklistItem>> {
         let at = self.root_field("plan.items");
         let Some(Value::Array(rows)) = it.get("items") else {
             return Err(at.invalid("must be a list of 1 to 7 items"));
@@ -158,7 +159,7 @@ impl PlanFile {
             let what = format!("has {} items; {fewest} to {most} are allowed", rows.len());
             return Err(at.invalid(&what));
         }
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<ChecklistItem> = Vec::new();
         for (nth, row) in rows.iter().enumerate() {
             let at = at.nth(nth);
             let row = at.object(row)?;
@@ -184,7 +185,7 @@ impl PlanFile {
                 Some(it) => at.field("terms").text_list(it)?,
                 None => brief.subjects.clone(),
             };
-            items.push(Item {
+            items.push(ChecklistItem {
                 id,
                 heading: at
                     .field("heading")
@@ -198,7 +199,12 @@ impl PlanFile {
         Ok(items)
     }
 
-    fn writing(&self, value: &Value, items: &[Item], own: &WritingPlan) -> Result<WritingPlan> {
+    fn writing(
+        &self,
+        value: &Value,
+        items: &[ChecklistItem],
+        own: &WritingPlan,
+    ) -> Result<WritingPlan> {
         let at = self.root_field("plan.writing");
         let it = at.object(value)?;
         let known: BTreeSet<ItemId> = items.iter().map(|item| item.id).collect();
@@ -262,7 +268,7 @@ fn section(at: &FieldPath<'_>, value: &Value, known: &BTreeSet<ItemId>) -> Resul
 }
 
 /// The section of an item that no section names.
-fn default_section(item: &Item) -> SectionPlan {
+fn default_section(item: &ChecklistItem) -> SectionPlan {
     SectionPlan { title: item.heading.clone(), guidance: item.asks.clone(), items: vec![item.id] }
 }
 
@@ -283,7 +289,7 @@ impl FieldPath<'_> {
 
     fn invalid(&self, what: &str) -> Error {
         let doing = format!("reading plan {}: {} {what}", self.file, self.path);
-        Error::new(Kind::Usage, doing).with_hint(format!(
+        Error::new(ErrorKind::Usage, doing).with_hint(format!(
             "fix {} in the file; `ibid plan \"…\" --json` shows the format",
             self.path
         ))

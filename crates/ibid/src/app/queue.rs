@@ -19,7 +19,7 @@ use ibid_core::domain::{Owner, Question, RunId};
 use ibid_core::ports::AcceptOutcome;
 use ibid_core::record::{Envelope, Event};
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 
 mod event_stream;
 mod key_locks;
@@ -280,7 +280,7 @@ impl Queue {
             }
             let row = match self.app.row(&run).await {
                 // Deleted meanwhile.
-                Err(fault) if fault.kind() == Kind::NotFound => continue,
+                Err(fault) if fault.kind() == ErrorKind::NotFound => continue,
                 row => row?,
             };
             found += 1;
@@ -411,7 +411,7 @@ impl Queue {
         }
         let lasting = match fault.kind() {
             // Another process works on it, or the store cannot be reached for a while.
-            Kind::Transient | Kind::Cancelled => false,
+            ErrorKind::Transient | ErrorKind::Cancelled => false,
             _ => self.app.fail_run(&it.run, &fault).await.is_ok(),
         };
         drop(guard);

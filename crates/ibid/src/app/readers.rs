@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{container, document_reader, web};
 use crate::config::Settings;
 use ibid_core::ports::{Egress, PageReader};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ExtractLimits;
 use ibid_net::service::RateLimiters;
 use ibid_net::web::cache::WebCache;
@@ -15,7 +15,7 @@ use ibid_sources::reader::{
     Chromium, DraftCache, EmbeddedReader, HitTextReader, OpenAccessReader, ReaderInfo,
     RemoteReader, SERVERS, StalePageReader,
 };
-use ibid_sources::search::Lookups;
+use ibid_sources::search::CatalogueClient;
 
 /// Values of the setting `readers` that are not the name of a server.
 const EMBEDDED: &str = "embedded";
@@ -71,8 +71,12 @@ pub(super) fn open(
                 let embedded = Arc::new(EmbeddedReader::new(caching_fetcher(), limits.clone()));
                 if settings.web.lookups {
                     let contact = Some(settings.contact.as_str()).filter(|it| !it.is_empty());
-                    let lookups =
-                        Lookups::open(contact, &web::user_agent(settings), rate_limiters, egress)?;
+                    let lookups = CatalogueClient::open(
+                        contact,
+                        &web::user_agent(settings),
+                        rate_limiters,
+                        egress,
+                    )?;
                     opened.push(Arc::new(OpenAccessReader::new(lookups, Arc::clone(&embedded))));
                 }
                 embedded
@@ -130,10 +134,10 @@ pub(super) async fn probe(settings: &Settings, name: &str, egress: &Egress) -> R
     let remote = RemoteReader::open(row, key, base_url, fetcher, limits, egress)?;
     remote.health_check().await.map_err(|fault| {
         let hint = match fault.kind() {
-            Kind::Setup | Kind::Usage => {
+            ErrorKind::Setup | ErrorKind::Usage => {
                 format!("check the key in {}, and {}", row.key_var, row.base_var)
             }
-            Kind::Transient => match base_url {
+            ErrorKind::Transient => match base_url {
                 Some(url) => container::localhost_hint(row.base_var, url),
                 None => "try again later, or check whether this machine can reach it".to_owned(),
             },
@@ -188,7 +192,7 @@ fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
         && position(EMBEDDED).is_none_or(|at| at > browser)
     {
         return Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             "the reader chromium reads only pages that another reader found empty, and none comes before it",
         )
         .with_hint("set readers to auto,chromium or embedded,chromium,given"));
@@ -208,7 +212,7 @@ fn credentials<'a>(settings: &'a Settings, row: &ReaderInfo) -> (Option<&'a str>
 
 fn unknown(name: &str) -> Error {
     let servers: Vec<&str> = SERVERS.iter().map(|server| server.name).collect();
-    Error::new(Kind::Usage, format!("unknown reader `{name}`")).with_hint(format!(
+    Error::new(ErrorKind::Usage, format!("unknown reader `{name}`")).with_hint(format!(
         "name one of embedded, {}, chromium, given, or auto",
         servers.join(", ")
     ))
@@ -237,8 +241,8 @@ mod tests {
         assert_eq!(order, ["jina", EMBEDDED, GIVEN]);
         let browser = of(&["auto", "chromium"], &[]).unwrap();
         assert_eq!(browser, [EMBEDDED, CHROMIUM, GIVEN]);
-        assert_eq!(of(&["chromium", "auto"], &[]).unwrap_err().kind(), Kind::Usage);
-        assert_eq!(of(&["netscape"], &[]).unwrap_err().kind(), Kind::Usage);
+        assert_eq!(of(&["chromium", "auto"], &[]).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(of(&["netscape"], &[]).unwrap_err().kind(), ErrorKind::Usage);
     }
 
     #[tokio::test]
@@ -254,7 +258,7 @@ mod tests {
             )
         };
         let fault = open(&["embedded", "crawl4ai"]).err().unwrap();
-        assert_eq!(fault.kind(), Kind::Setup);
+        assert_eq!(fault.kind(), ErrorKind::Setup);
         assert!(fault.hint().unwrap().contains("CRAWL4AI_URL"));
         assert_eq!(open(&["auto"]).unwrap().len(), 3);
     }

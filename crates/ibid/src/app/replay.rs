@@ -13,7 +13,7 @@ use ibid_core::ports::{
     JournalCallState, PageReader, ProviderManifest, Ranker, RoleModel, RoleModels, SearchProvider,
 };
 use ibid_core::record::{Envelope, Run, RunStatus};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::folder;
 use ibid_index::ranker::LexicalRanker;
 use ibid_sources::search;
@@ -63,11 +63,12 @@ impl App {
                 continue;
             };
             let hash = serde_json::from_value(answered.answer.clone()).map_err(|cause| {
-                Error::new(Kind::Internal, format!("reading call {}", step.key)).with_source(cause)
+                Error::new(ErrorKind::Internal, format!("reading call {}", step.key))
+                    .with_source(cause)
             })?;
             let page = store.page(&hash).await?.ok_or_else(|| {
                 let what = format!("page {hash} of run {run} is not in the store");
-                Error::new(Kind::Internal, what)
+                Error::new(ErrorKind::Internal, what)
             })?;
             pages.insert(hash, page);
         }
@@ -85,7 +86,7 @@ impl App {
         let recorded = Run::from_events(recording.run.clone(), &recording.events);
         if recorded.status == RunStatus::Cancelled {
             return Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!(
                     "recording {}: the run was cancelled, so there is no result to compare",
                     recording.name
@@ -271,7 +272,7 @@ impl ScratchDir {
         let name = format!("ibid-replay-{}-{:x}", std::process::id(), chance as u64);
         let path = std::env::temp_dir().join(name);
         new_private_dir(&path).map_err(|fault| {
-            Error::new(Kind::Setup, format!("creating {}", path.display()))
+            Error::new(ErrorKind::Setup, format!("creating {}", path.display()))
                 .with_source(fault)
                 .with_hint("set TMPDIR to a writable directory")
         })?;

@@ -5,7 +5,7 @@ use tokio::time::sleep;
 
 use super::App;
 use super::accounts::DAY_MS;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// How often a server looks for runs to delete.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -58,7 +58,7 @@ impl App {
                     }
                 }
                 // Another process deleted it.
-                Err(it) if it.kind() == Kind::NotFound => {}
+                Err(it) if it.kind() == ErrorKind::NotFound => {}
                 Err(it) => fault = fault.or(Some(it)),
             }
         }

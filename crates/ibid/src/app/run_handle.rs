@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{EventFollower, EventLog};
 use ibid_core::record::{Envelope, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::folder::IndexProgress;
 use ibid_store::steering::UserWait;
 
@@ -66,9 +66,9 @@ impl RunHandle {
         match work.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(fault)) => {
-                Err(Error::new(Kind::Internal, "the run's task failed").with_source(fault))
+                Err(Error::new(ErrorKind::Internal, "the run's task failed").with_source(fault))
             }
-            None => Err(Error::new(Kind::Internal, "the worker has stopped")),
+            None => Err(Error::new(ErrorKind::Internal, "the worker has stopped")),
         }
     }
 }

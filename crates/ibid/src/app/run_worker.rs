@@ -20,7 +20,7 @@ use ibid_core::ports::{
     RunCommand, RunLease, SearchProvider, Store, crash_point,
 };
 use ibid_core::record::{Envelope, Event, Phase, Run, RunOutcome};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::folder::IndexProgress;
 use ibid_sources::reader::StalePageReader;
 use ibid_store::journal::{
@@ -109,7 +109,7 @@ impl RunWorker {
             stopped = heartbeat(&self.run, &*self.lease, &self.log, &*self.store, &self.finish, &self.providers.egress) => stopped?,
             outcome = AssertUnwindSafe(method).catch_unwind() => match outcome {
                 Ok(Ok(report)) => RunEnd::Report(Box::new(report)),
-                Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
+                Ok(Err(fault)) if fault.kind() == ErrorKind::Cancelled => {
                     self.log.flush().await?;
                     return Err(fault);
                 }
@@ -254,7 +254,7 @@ async fn check_same_providers(
         return;
     }
     let fault = Error::new(
-        Kind::Setup,
+        ErrorKind::Setup,
         format!(
             "run {run} was started with other search providers or readers than are configured now"
         ),
@@ -279,7 +279,7 @@ async fn heartbeat(
         tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         if !lease.is_valid() {
             return Err(Error::new(
-                Kind::Transient,
+                ErrorKind::Transient,
                 format!("run {run} was taken over by another process"),
             )
             .with_hint(format!("see its progress with `ibid show {run}`")));
@@ -330,6 +330,6 @@ fn panic_error(panic: &(dyn Any + Send)) -> Error {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    Error::new(Kind::Internal, format!("research panicked: {message}"))
+    Error::new(ErrorKind::Internal, format!("research panicked: {message}"))
         .with_hint("this is a bug in Ibid; please report it")
 }

@@ -14,7 +14,7 @@ use ibid_core::domain::{Brief, Owner, Plan, Question, RunId};
 use ibid_core::fair_semaphore::OwnerPermits;
 use ibid_core::ports::{EventLog, RunLease, Store, crash_point};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::journal::{Journal, ReplayLog};
 
 /// The run that a worker is spawned for, and what it works with.
@@ -62,7 +62,7 @@ impl App {
     /// Those of [`App::start`]; `Internal` when a run with this id exists.
     pub async fn start_with_id(&self, run: RunId, question: Question) -> Result<RunHandle> {
         if question.text.trim().is_empty() {
-            return Err(Error::new(Kind::Usage, "the question is empty")
+            return Err(Error::new(ErrorKind::Usage, "the question is empty")
                 .with_hint("ask something, as in `ibid \"what is cork?\"`"));
         }
         let owner = self.owner.clone();
@@ -199,7 +199,7 @@ impl App {
         }
         for folder in std::mem::take(&mut question.folders) {
             let path = std::path::absolute(&folder).map_err(|cause| {
-                Error::new(Kind::Usage, format!("finding folder {folder}")).with_source(cause)
+                Error::new(ErrorKind::Usage, format!("finding folder {folder}")).with_source(cause)
             })?;
             let path = path.to_string_lossy().into_owned();
             if !question.folders.contains(&path) {
@@ -242,14 +242,14 @@ fn initial_question(run: &RunId, past: &[Envelope]) -> Result<(Question, Option<
             Ok((question.clone(), owner.clone()))
         }
         Some(Event::RunCreated { version, .. }) => Err(Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!(
                 "run {run} was started with events of version {version}, newer than {EVENT_VERSION}"
             ),
         )
         .with_hint("resume it with the version of Ibid that started it, or a newer one")),
         _ => Err(Error::new(
-            Kind::Internal,
+            ErrorKind::Internal,
             format!("the first event of run {run} is not run.created"),
         )),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::{ServiceConfig, Settings};
 use ibid_core::ports::{Embedder, Ranker, VectorIndex};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::folder::SemanticIndex;
 use ibid_index::ranker::LexicalRanker;
 use ibid_index::semantic::{
@@ -44,7 +44,7 @@ fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
 #[cfg(not(feature = "embed"))]
 fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
     Err(
-        Error::new(Kind::Setup, format!("the model in {}: this ibid was built without embedding models", dir.display()))
+        Error::new(ErrorKind::Setup, format!("the model in {}: this ibid was built without embedding models", dir.display()))
             .with_hint("build it with the feature `embed`, or name a server, as in `openai:text-embedding-3-small`"),
     )
 }
@@ -68,7 +68,7 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
     let (api_name, model) = named.model.split_once([':', '/']).unwrap_or((&named.model, ""));
     let Some((_, api)) = RerankApi::ALL.into_iter().find(|pair| pair.0 == api_name) else {
         let names = RerankApi::ALL.map(|pair| pair.0).join(", ");
-        return Err(Error::new(Kind::Usage, format!("unknown reranker `{}`", named.model))
+        return Err(Error::new(ErrorKind::Usage, format!("unknown reranker `{}`", named.model))
             .with_hint(format!(
                 "write API:MODEL with one of {names}, as in `cohere:rerank-v3.5`"
             )));
@@ -79,9 +79,8 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
     };
     if base_url.is_empty() {
         let what = format!("no address is known for the reranker {}", named.model);
-        return Err(
-            Error::new(Kind::Setup, what).with_hint("set `rerank.base_url` to the server's URL")
-        );
+        return Err(Error::new(ErrorKind::Setup, what)
+            .with_hint("set `rerank.base_url` to the server's URL"));
     }
     let key = match named.api_key_env.as_str() {
         "" => api.key_vars().iter().find_map(|key_var| settings.variables.get(key_var)),
@@ -94,7 +93,7 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
             own => own.to_owned(),
         };
         return Err(Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!("no key is set for the reranker {}", named.model),
         )
         .with_hint(format!("set {variable} to your key")));

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::App;
-use ibid_core::domain::{RunId, Share, ShareMaker};
+use ibid_core::domain::{RunId, ShareCreator, ShareLink};
 use ibid_core::record::{Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Separates the run id from the secret in a token.
 const TOKEN_SEPARATOR: char = '-';
@@ -28,22 +28,22 @@ impl App {
         run: &RunId,
         days: u32,
         private: bool,
-        maker: ShareMaker,
-    ) -> Result<(String, Share)> {
-        if !(1..=Share::MAX_DAYS).contains(&days) {
-            let what = format!("a link is valid for 1 to {} days, not {days}", Share::MAX_DAYS);
-            return Err(Error::new(Kind::Usage, what).with_hint("choose 1 to 365 days"));
+        maker: ShareCreator,
+    ) -> Result<(String, ShareLink)> {
+        if !(1..=ShareLink::MAX_DAYS).contains(&days) {
+            let what = format!("a link is valid for 1 to {} days, not {days}", ShareLink::MAX_DAYS);
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("choose 1 to 365 days"));
         }
         let (store, past, lease) = self.lock_ended_run(run).await?;
         if Run::from_events(run.clone(), &past).report.is_none() {
             let what = format!("run {run} has no report to share");
-            return Err(Error::new(Kind::Usage, what)
+            return Err(Error::new(ErrorKind::Usage, what)
                 .with_hint("see `ibid ls` for runs that are completed"));
         }
         // From the system's generator, not from the one that tests may seed.
         let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>());
         let until = self.current_time() + SignedDuration::from_hours(24 * i64::from(days));
-        let share = Share {
+        let share = ShareLink {
             key: hash_secret(&secret),
             until: until.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             private,
@@ -77,7 +77,7 @@ impl App {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn shared_report(&self, token: &str) -> Result<Option<(Run, Share)>> {
+    pub async fn shared_report(&self, token: &str) -> Result<Option<(Run, ShareLink)>> {
         let Some((bare, secret)) = token.split_once(TOKEN_SEPARATOR) else {
             return Ok(None);
         };
@@ -89,7 +89,7 @@ impl App {
             return Ok(None);
         }
         let run = match self.run(&run).await {
-            Err(fault) if fault.kind() == Kind::NotFound => return Ok(None),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => return Ok(None),
             run => run?,
         };
         // Comparing hashes leaks nothing about the secret through timing.
@@ -100,8 +100,8 @@ impl App {
             return Ok(None);
         };
         let maker = match (&share.maker, &run.owner) {
-            (Some(ShareMaker::Operator), _) | (None, None) => None,
-            (Some(ShareMaker::User(id)), _) => Some(id),
+            (Some(ShareCreator::Operator), _) | (None, None) => None,
+            (Some(ShareCreator::User(id)), _) => Some(id),
             (None, Some(owner)) => Some(&owner.user),
         };
         if let Some(user) = maker
@@ -114,7 +114,7 @@ impl App {
 }
 
 /// Whether a link is valid at `now`. One whose end cannot be parsed is not.
-pub fn is_active(share: &Share, now: Timestamp) -> bool {
+pub fn is_active(share: &ShareLink, now: Timestamp) -> bool {
     share.until.parse::<Timestamp>().is_ok_and(|until| now < until)
 }
 

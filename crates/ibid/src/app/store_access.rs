@@ -7,7 +7,7 @@ use super::store_handle::StoreHandle;
 use ibid_core::domain::{Page, PageHash, Report, RunId, Traffic};
 use ibid_core::ports::{Accounts, EventLog, JournalCall, RunLease, RunLocks, RunRow, Store};
 use ibid_core::record::{Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::store::database;
 
 impl App {
@@ -82,7 +82,7 @@ impl App {
         let store = self.existing_store(run).await?;
         if !self.run(run).await?.status.ended() {
             return Err(Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!("run {run} has not ended and could be resumed"),
             )
             .with_hint(format!("end it first with `ibid cancel {run}`")));
@@ -180,7 +180,7 @@ impl App {
     /// The store, in which `run` is looked for. Without a store there is no run: `NotFound`.
     pub(super) async fn existing_store(&self, run: &RunId) -> Result<Arc<dyn Store>> {
         self.store_if_any().await?.ok_or_else(|| {
-            Error::new(Kind::NotFound, format!("there is no run {run}"))
+            Error::new(ErrorKind::NotFound, format!("there is no run {run}"))
                 .with_hint("see `ibid ls` for the ids of your runs")
         })
     }
@@ -196,8 +196,11 @@ impl App {
     /// Takes the lease of `run`. `Transient` if another process holds it.
     pub(super) async fn acquire_lease(&self, run: &RunId) -> Result<Box<dyn RunLease>> {
         self.locks().await?.acquire(run).await?.ok_or_else(|| {
-            Error::new(Kind::Transient, format!("run {run} is being worked on by another process"))
-                .with_hint(format!("wait until it ends, or end it with `ibid finish {run}`"))
+            Error::new(
+                ErrorKind::Transient,
+                format!("run {run} is being worked on by another process"),
+            )
+            .with_hint(format!("wait until it ends, or end it with `ibid finish {run}`"))
         })
     }
 
@@ -238,7 +241,7 @@ impl App {
         let store = self.existing_store(run).await?;
         let past = store.events(run, 0).await?;
         if !Run::from_events(run.clone(), &past).status.ended() {
-            return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
+            return Err(Error::new(ErrorKind::Usage, format!("run {run} has not ended yet"))
                 .with_hint(format!("resume it first: ibid resume {run}")));
         }
         let lease = self.acquire_lease(run).await?;

@@ -7,7 +7,7 @@ use ibid_core::domain::{PageHash, RunId};
 use ibid_core::ports::{
     Accounts, JournalCall, JournalCallState, RunLease, RunLocks, RunRow, Store, TraceFilter,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
 
 /// Events that are written at once.
@@ -93,15 +93,16 @@ pub async fn copy(
     on_run: &dyn Fn(&RunId, usize, usize),
 ) -> Result<CopySummary> {
     if from == to {
-        return Err(Error::new(Kind::Usage, "both are the same store").with_hint("name two stores"));
+        return Err(
+            Error::new(ErrorKind::Usage, "both are the same store").with_hint("name two stores")
+        );
     }
     if let StoreLocation::Dir(dir) = from
         && !ibid_store::store::database(dir).exists()
     {
         let what = format!("there is no store in {}", dir.display());
-        return Err(
-            Error::new(Kind::NotFound, what).with_hint("name a data directory with an ibid.db")
-        );
+        return Err(Error::new(ErrorKind::NotFound, what)
+            .with_hint("name a data directory with an ibid.db"));
     }
     let (source, target) = (from.open().await?, to.open().await?);
     let mut summary = CopySummary::default();
@@ -124,16 +125,15 @@ pub async fn copy(
         let sent = RunContents::load(&*source.store, run).await?;
         if RunContents::load(&*target.store, run).await? != sent {
             let what = format!("run {run} is incomplete in {}", target.store.location());
-            return Err(
-                Error::new(Kind::Internal, what).with_hint("copy again; complete runs are kept")
-            );
+            return Err(Error::new(ErrorKind::Internal, what)
+                .with_hint("copy again; complete runs are kept"));
         }
     }
     let stored = target.store.runs().await?;
     let missing = |row: &&RunRow| row.status.ended() && !stored.contains(*row);
     if let Some(row) = rows.iter().find(missing) {
         let what = format!("run {} reads differently in {}", row.run_id, target.store.location());
-        return Err(Error::new(Kind::Internal, what)
+        return Err(Error::new(ErrorKind::Internal, what)
             .with_hint("report this with the output of `ibid doctor`"));
     }
     copy_traces(&source, &target).await?;
@@ -149,7 +149,7 @@ async fn lock_unfinished(locks: &dyn RunLocks, row: &RunRow) -> Result<Option<Bo
         Some(lease) => Ok(Some(lease)),
         None => {
             let what = format!("run {} is being worked on", row.run_id);
-            Err(Error::new(Kind::Transient, what).with_hint(
+            Err(Error::new(ErrorKind::Transient, what).with_hint(
                 "wait until it ends or stop the process that works on it, then copy again",
             ))
         }
@@ -170,7 +170,7 @@ impl RunContents {
     async fn load(store: &dyn Store, run: &RunId) -> Result<RunContents> {
         let events = match store.events(run, 0).await {
             Ok(it) => it.len(),
-            Err(it) if it.kind() == Kind::NotFound => 0,
+            Err(it) if it.kind() == ErrorKind::NotFound => 0,
             Err(it) => return Err(it),
         };
         Ok(RunContents {
@@ -186,7 +186,7 @@ impl RunContents {
 async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result<()> {
     let (from, to) = (&*source.store, &*target.store);
     match to.remove_run(run).await {
-        Err(it) if it.kind() != Kind::NotFound => return Err(it),
+        Err(it) if it.kind() != ErrorKind::NotFound => return Err(it),
         _ => {}
     }
     for batch in from.events(run, 0).await?.chunks(BATCH) {
@@ -202,7 +202,7 @@ async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result
     for hash in from.run_pages(run).await? {
         let page = from.page(&hash).await?.ok_or_else(|| {
             let what = format!("page {hash} of run {run} is not in {}", from.location());
-            Error::new(Kind::Internal, what).with_hint("check for damage with `ibid doctor`")
+            Error::new(ErrorKind::Internal, what).with_hint("check for damage with `ibid doctor`")
         })?;
         to.save_page(run, &page).await?;
     }

@@ -10,7 +10,7 @@ use crate::telemetry::{TelemetryExporter, TelemetryOptions};
 use ibid_core::domain::RunId;
 use ibid_core::ports::{Egress, Store};
 use ibid_core::record::{Envelope, Event};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl App {
     /// The exporter of traces and metrics; `None` when no endpoint is set.
@@ -86,7 +86,7 @@ fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
     }
     if config.protocol != "http/protobuf" {
         let what = format!("telemetry.protocol `{}` is not supported", config.protocol);
-        return Err(Error::new(Kind::Usage, what).with_hint(
+        return Err(Error::new(ErrorKind::Usage, what).with_hint(
             "set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and use the endpoint's port for it, usually 4318",
         ));
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::App;
 use ibid_core::ports::TraceFilter;
 use ibid_core::record::{ToolTrace, TraceSummary, replace_nul, replace_nul_in_json};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum length of the name of a tool and of a stage, in characters.
 pub const MAX_NAME_CHARS: usize = 100;
@@ -48,7 +48,7 @@ impl App {
     pub async fn create_trace(&self, tool: &str, input: Value) -> Result<String> {
         if ToolTrace::is_run_tool(tool) {
             let what = format!("the tool name `{tool}` is reserved for runs");
-            return Err(Error::new(Kind::Usage, what).with_hint("choose another name"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("choose another name"));
         }
         let owner = self.owner.clone();
         let trace = ToolTrace {
@@ -81,7 +81,9 @@ impl App {
         let mut trace = store.trace(id).await?;
         if trace.is_of_run() {
             let what = format!("trace {id} follows the events of its run");
-            return Err(Error::new(Kind::Usage, what).with_hint("create a trace of another tool"));
+            return Err(
+                Error::new(ErrorKind::Usage, what).with_hint("create a trace of another tool")
+            );
         }
         if let Some(stage) = update.stage {
             trace.current_stage = Some(replace_nul(&stage).chars().take(MAX_NAME_CHARS).collect());
@@ -121,49 +123,6 @@ impl App {
         Ok(trace)
     }
 
-    /// Stores the progress of a tool: its stage, a number from 0 to 1, and its state if given.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn update_progress(
-        &self,
-        id: &str,
-        stage: &str,
-        progress: f64,
-        state: Option<Value>,
-    ) -> Result<()> {
-        let (stage, progress) = (Some(stage.to_owned()), Some(progress));
-        let update = TraceUpdate { stage, progress, state, ..TraceUpdate::default() };
-        self.update_trace(id, update).await.map(drop)
-    }
-
-    /// Ends a trace with its result and metrics.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn complete_trace(&self, id: &str, result: Value, metrics: Value) -> Result<()> {
-        let update = TraceUpdate {
-            status: ToolStatus::Completed,
-            result: Some(result),
-            metrics: Some(metrics),
-            ..TraceUpdate::default()
-        };
-        self.update_trace(id, update).await.map(drop)
-    }
-
-    /// Ends a trace with an error message.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn fail_trace(&self, id: &str, message: &str) -> Result<()> {
-        let update = TraceUpdate {
-            status: ToolStatus::Failed,
-            error: Some(message.to_owned()),
-            ..TraceUpdate::default()
-        };
-        self.update_trace(id, update).await.map(drop)
-    }
-
     /// A trace by its id; for a run that is [`ibid_core::domain::RunId::uuid`].
     ///
     /// # Errors
@@ -171,7 +130,7 @@ impl App {
     pub async fn trace(&self, id: &str) -> Result<ToolTrace> {
         match self.store_if_any().await? {
             Some(store) => store.trace(id).await,
-            None => Err(Error::new(Kind::NotFound, format!("there is no trace {id}"))
+            None => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))
                 .with_hint("see `ibid traces`")),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::config::Settings;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::web::address::Cidr;
 use ibid_net::web::fetch::{FetchLimits, Fetcher, SystemResolver};
 use ibid_net::web::guard::{BlockedUrl, CheckedUrl, SsrfGuard};
@@ -19,7 +19,7 @@ pub use ibid_net::web::own_address::OwnAddressGuard;
 pub fn guard(settings: &Settings) -> Result<SsrfGuard> {
     let read = |text: &String| -> Result<Cidr> {
         text.parse().map_err(|fault: Error| {
-            Error::new(Kind::Usage, "reading setting allow_net")
+            Error::new(ErrorKind::Usage, "reading setting allow_net")
                 .with_source(fault)
                 .with_hint("write blocks as in 10.0.0.0/8, fd00::/8 or 127.0.0.1")
         })

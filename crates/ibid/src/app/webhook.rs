@@ -11,7 +11,7 @@ use sha2::Sha256;
 use super::App;
 use super::web::webhook_fetcher;
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Delays of 5 s, 25 s, 2 min, 10 min and 52 min.
 const WEBHOOK_RETRY: RetryPolicy = RetryPolicy {
@@ -37,7 +37,7 @@ impl App {
     /// `Usage` for an invalid or non-public address, and when no signing key is set.
     pub fn check_webhook_url(&self, url: &str, by_operator: bool) -> Result<()> {
         let settings = self.settings();
-        let refused = |why: &str| Error::new(Kind::Usage, format!("webhook_url {why}"));
+        let refused = |why: &str| Error::new(ErrorKind::Usage, format!("webhook_url {why}"));
         if !self.has_webhooks() {
             return Err(refused("is not supported by this server")
                 .with_hint("the operator must set a signing key"));
@@ -62,7 +62,7 @@ impl App {
         let settings = self.settings();
         let variable = &settings.serve.webhook_secret_env;
         let Some(secret) = settings.variables.get(variable) else {
-            return Err(Error::new(Kind::Setup, "no key for signing webhooks is set")
+            return Err(Error::new(ErrorKind::Setup, "no key for signing webhooks is set")
                 .with_hint(format!("set {variable}")));
         };
         let fetcher = webhook_fetcher(settings, by_operator)?;
@@ -80,7 +80,7 @@ impl App {
                 return Ok(());
             }
             if !backoff.wait().await {
-                return Err(Error::new(Kind::Transient, "the webhook was not delivered"));
+                return Err(Error::new(ErrorKind::Transient, "the webhook was not delivered"));
             }
         }
     }
@@ -92,8 +92,9 @@ fn signature(secret: &str, id: &str, at: &str, body: &str) -> Result<String> {
         Some(Ok(key)) => key,
         _ => secret.as_bytes().to_vec(),
     };
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key)
-        .map_err(|error| Error::new(Kind::Setup, "reading the webhook key").with_source(error))?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|error| {
+        Error::new(ErrorKind::Setup, "reading the webhook key").with_source(error)
+    })?;
     mac.update(format!("{id}.{at}.{body}").as_bytes());
     Ok(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
 }

@@ -1,5 +1,5 @@
 //! Parses a budget as written on the command line: `$2|15m|60calls`.
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The settings of a budget, with their values. Parts are separated by `|` or `,`.
 ///
@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Result<Vec<(&'static str, String)>> {
 
 fn invalid_part(part: &str) -> Error {
     Error::new(
-        Kind::Usage,
+        ErrorKind::Usage,
         format!("reading --budget: invalid amount `{part}`"),
     )
     .with_hint("write money as $2, time as 90s, 15m or 2h, work as 60calls, 20searches, 40pages or 300ktokens")
@@ -79,7 +79,7 @@ mod tests {
     fn an_invalid_amount_is_named() {
         for text in ["", "soon", "5", "$", "2.5calls", "-3m", "3 fortnights", "1e999s"] {
             let fault = parse(text).unwrap_err();
-            assert_eq!(fault.kind(), Kind::Usage, "{text}");
+            assert_eq!(fault.kind(), ErrorKind::Usage, "{text}");
         }
         assert!(parse("15m|lots").unwrap_err().chain().contains("`lots`"));
     }

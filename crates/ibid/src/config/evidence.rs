@@ -3,7 +3,7 @@ use super::layers::LoadedConfig;
 use super::origin::SettingOrigin;
 
 /// Rounds of `evidence` when no setting says otherwise.
-const ROUNDS: u32 = 3;
+const DEFAULT_ROUNDS: u32 = 3;
 
 impl LoadedConfig {
     /// The rounds of the mode `evidence`: `max_iterations` if it is set, else three. `None` when `depth` or `effort` is set, which then
@@ -16,6 +16,10 @@ impl LoadedConfig {
         if is_set("depth") {
             return None;
         }
-        Some(if is_set("max_iterations") { self.settings.method.max_iterations } else { ROUNDS })
+        Some(if is_set("max_iterations") {
+            self.settings.method.max_iterations
+        } else {
+            DEFAULT_ROUNDS
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! Settings in TOML files: read with line numbers, written with comments preserved.
-use std::io::ErrorKind;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use toml_edit::{Document, DocumentMut, Item, TableLike, Value as Toml};
 use super::origin::{LayerValue, SettingOrigin, validate};
 use super::table::{SETTINGS, Setting};
 use super::value::{RawValue, SettingValue};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The least Jaro-Winkler similarity of a suggested name.
-const SIMILAR: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.75;
 
 /// The setting `name`.
 ///
@@ -22,12 +22,12 @@ pub fn find_setting(name: &str) -> Result<&'static Setting> {
 }
 
 fn unknown(name: &str, place: String) -> Error {
-    let fault = Error::new(Kind::Usage, format!("{place}there is no setting `{name}`"));
+    let fault = Error::new(ErrorKind::Usage, format!("{place}there is no setting `{name}`"));
     let near = SETTINGS
         .iter()
         .map(|setting| (strsim::jaro_winkler(name, setting.name), setting.name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|pair| pair.0 > SIMILAR);
+        .filter(|pair| pair.0 > MIN_SIMILARITY);
     match near {
         Some((_, near)) => fault.with_hint(format!("did you mean `{near}`?")),
         None => fault.with_hint("see `ibid config get` for all settings"),
@@ -38,11 +38,10 @@ fn unknown(name: &str, place: String) -> Error {
 pub(super) fn read(path: &Path) -> Result<Vec<LayerValue>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(fault) if fault.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(fault) => {
-            return Err(
-                Error::new(Kind::Setup, format!("reading {}", path.display())).with_source(fault)
-            );
+            return Err(Error::new(ErrorKind::Setup, format!("reading {}", path.display()))
+                .with_source(fault));
         }
     };
     let parsed = Document::parse(text.as_str()).map_err(|fault| toml_error(path, &text, &fault))?;
@@ -55,7 +54,7 @@ fn toml_error(path: &Path, text: &str, fault: &toml_edit::TomlError) -> Error {
     let place = fault
         .span()
         .map_or_else(String::new, |it| format!(" line {}", line_number(text, Some(it))));
-    Error::new(Kind::Usage, format!("reading {}{place}", path.display()))
+    Error::new(ErrorKind::Usage, format!("reading {}{place}", path.display()))
         .with_source(fault.message().to_owned())
 }
 
@@ -119,13 +118,13 @@ pub fn write(path: &Path, name: &str, value: &str) -> Result<SettingValue> {
         origin: SettingOrigin::Flag("config set"),
     })?;
     let writing = |fault: std::io::Error| {
-        Error::new(Kind::Setup, format!("writing {}", path.display()))
+        Error::new(ErrorKind::Setup, format!("writing {}", path.display()))
             .with_source(fault)
             .with_hint("check the permissions of the file and its directory")
     };
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(fault) if fault.kind() == ErrorKind::NotFound => String::new(),
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => String::new(),
         Err(fault) => return Err(writing(fault)),
     };
     let mut document: DocumentMut =

@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::table::{SETTINGS, Setting};
 use super::value::{RawValue, SettingKind, SettingValue};
 use super::{effort, file};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelProvider;
 
 /// The parts of the process that settings depend on. Passed in, so that tests do not depend on the machine.
@@ -27,7 +27,7 @@ impl ProcessEnv {
     /// `Setup` when the working directory does not exist.
     pub fn from_process() -> Result<ProcessEnv> {
         let cwd = std::env::current_dir().map_err(|fault| {
-            Error::new(Kind::Setup, "finding the working directory")
+            Error::new(ErrorKind::Setup, "finding the working directory")
                 .with_source(fault)
                 .with_hint("change to a directory that exists")
         })?;
@@ -301,7 +301,7 @@ fn from_flags(flags: &[Flag]) -> Vec<LayerValue> {
         let Some(setting) = Setting::by_name(flag.name) else {
             continue;
         };
-        let is_list = matches!(setting.kind, SettingKind::Paths | SettingKind::Words);
+        let is_list = matches!(setting.kind, SettingKind::Paths | SettingKind::List);
         let earlier = found.iter_mut().find(|value| value.setting.name == flag.name);
         match (earlier, is_list) {
             (Some(earlier), true) => {
@@ -340,7 +340,7 @@ pub fn find_files(process: &ProcessEnv) -> Result<ConfigFiles> {
             let path = process.cwd.join(path);
             if !path.is_file() {
                 return Err(Error::new(
-                    Kind::Setup,
+                    ErrorKind::Setup,
                     format!("env {name}: there is no file {}", path.display()),
                 )
                 .with_hint(format!("fix or unset {name}")));
@@ -362,7 +362,7 @@ pub fn find_files(process: &ProcessEnv) -> Result<ConfigFiles> {
 fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>> {
     let doing = || format!("reading {}", path.display());
     let text = std::fs::read_to_string(path)
-        .map_err(|fault| Error::new(Kind::Setup, doing()).with_source(fault))?;
+        .map_err(|fault| Error::new(ErrorKind::Setup, doing()).with_source(fault))?;
     dotenvy::from_read_iter(text.as_bytes()).collect::<std::result::Result<_, _>>().map_err(
         |fault| {
             let (place, cause) = match &fault {
@@ -375,7 +375,7 @@ fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>> {
                 ),
                 other => (String::new(), other.to_string()),
             };
-            Error::new(Kind::Usage, format!("{}{place}", doing()))
+            Error::new(ErrorKind::Usage, format!("{}{place}", doing()))
                 .with_source(cause)
                 .with_hint("write one NAME=value a line; put values with spaces in quotes")
         },

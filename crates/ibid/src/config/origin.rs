@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::table::Setting;
 use super::value::{RawValue, SettingKind, SettingValue};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum SettingOrigin {
 
 impl SettingOrigin {
     /// Whether a flag set the value, directly or as an effort.
-    pub fn is_flag(&self) -> bool {
+    pub(crate) fn is_flag(&self) -> bool {
         match self {
             SettingOrigin::Flag(_) => true,
             SettingOrigin::Effort(of) => of.is_flag(),
@@ -66,7 +66,7 @@ pub(super) fn validate(it: &LayerValue) -> Result<SettingValue> {
             _ => it.given.to_string(),
         };
         Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("{}: {} must be {allowed}, not {shown}", it.origin, it.setting.name),
         )
     })

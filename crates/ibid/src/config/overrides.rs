@@ -3,7 +3,7 @@ use super::layers::LoadedConfig;
 use super::origin::SettingOrigin;
 use super::settings::Settings;
 use ibid_core::domain::{Budget, ModelChoice, ModelRole, Question};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl LoadedConfig {
     /// The limits that were set explicitly, without those of an effort: the caller may choose another effort.
@@ -30,7 +30,7 @@ impl LoadedConfig {
     /// a test checks.
     pub fn apply_flags(&self, question: &mut Question) -> Result<()> {
         let broken =
-            |it| Error::new(Kind::Internal, "applying flags to a question").with_source(it);
+            |it| Error::new(ErrorKind::Internal, "applying flags to a question").with_source(it);
         let json = |settings: &Settings| {
             Ok(serde_json::json!({
                 "method": serde_json::to_value(&settings.method)?,

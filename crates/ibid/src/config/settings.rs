@@ -12,7 +12,7 @@ use super::telemetry::TelemetryConfig;
 use super::value::SecretString;
 use super::variables::EnvVars;
 use ibid_core::domain::{Budget, ModelChoice, ModelRole, ReasoningEffort, ResearchSettings};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Every setting, resolved. A field has the name of its setting, or says which it has; `Settings::from_resolved` fills those that are skipped.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -299,7 +299,7 @@ impl Settings {
 /// Reads a type from values by name.
 fn parse<T: serde::de::DeserializeOwned>(values: serde_json::Map<String, Value>) -> Result<T> {
     serde_json::from_value(Value::Object(values))
-        .map_err(|fault| Error::new(Kind::Internal, "reading the settings").with_source(fault))
+        .map_err(|fault| Error::new(ErrorKind::Internal, "reading the settings").with_source(fault))
 }
 
 /// The model of each role that has one: its own, else that of the setting `model`.

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingKind {
     /// A whole number within inclusive bounds.
-    Whole(u64, u64),
+    Int(u64, u64),
     /// The same, or `none`.
-    MaybeWhole(u64, u64),
+    OptionalInt(u64, u64),
     /// A number within inclusive bounds.
-    Real(f64, f64),
+    Float(f64, f64),
     /// The same, or `none`.
-    MaybeReal(f64, f64),
+    OptionalFloat(f64, f64),
     /// `true` or `false`.
     Bool,
     /// One of these words; the second of a pair is the canonical form of the first.
@@ -24,7 +24,7 @@ pub enum SettingKind {
     /// Paths; in the environment separated as in `PATH`.
     Paths,
     /// Words; in the environment separated by commas.
-    Words,
+    List,
     /// A key or password, never shown.
     Secret,
 }
@@ -95,18 +95,17 @@ impl SettingKind {
     pub fn validate(self, given: &RawValue) -> Result<SettingValue, String> {
         let invalid = || Err(self.to_string());
         match (self, given) {
-            (SettingKind::MaybeWhole(..) | SettingKind::MaybeReal(..), RawValue::Text(text))
-                if text == "none" =>
-            {
-                Ok(SettingValue::None)
-            }
-            (SettingKind::Whole(min, max) | SettingKind::MaybeWhole(min, max), _) => {
+            (
+                SettingKind::OptionalInt(..) | SettingKind::OptionalFloat(..),
+                RawValue::Text(text),
+            ) if text == "none" => Ok(SettingValue::None),
+            (SettingKind::Int(min, max) | SettingKind::OptionalInt(min, max), _) => {
                 match as_integer(given) {
                     Some(it) if (min..=max).contains(&it) => Ok(SettingValue::Whole(it)),
                     _ => invalid(),
                 }
             }
-            (SettingKind::Real(min, max) | SettingKind::MaybeReal(min, max), _) => {
+            (SettingKind::Float(min, max) | SettingKind::OptionalFloat(min, max), _) => {
                 match as_float(given) {
                     Some(it) if (min..=max).contains(&it) => Ok(SettingValue::Real(it)),
                     _ => invalid(),
@@ -140,13 +139,13 @@ impl SettingKind {
                     .filter(|it| !it.is_empty())
                     .collect(),
             )),
-            (SettingKind::Words, RawValue::Text(text)) => Ok(SettingValue::List(
+            (SettingKind::List, RawValue::Text(text)) => Ok(SettingValue::List(
                 text.split(',')
                     .map(|part| part.trim().to_owned())
                     .filter(|it| !it.is_empty())
                     .collect(),
             )),
-            (SettingKind::Paths | SettingKind::Words, RawValue::List(items)) => {
+            (SettingKind::Paths | SettingKind::List, RawValue::List(items)) => {
                 Ok(SettingValue::List(items.clone()))
             }
             _ => invalid(),
@@ -156,10 +155,10 @@ impl SettingKind {
     /// The allowed values, for the documentation: `2–10`.
     pub fn bounds(self) -> String {
         match self {
-            SettingKind::Whole(min, max) => format!("{min}–{max}"),
-            SettingKind::MaybeWhole(min, max) => format!("{min}–{max} or `none`"),
-            SettingKind::Real(min, max) => format!("{min}–{max}"),
-            SettingKind::MaybeReal(min, max) => format!("{min}–{max} or `none`"),
+            SettingKind::Int(min, max) => format!("{min}–{max}"),
+            SettingKind::OptionalInt(min, max) => format!("{min}–{max} or `none`"),
+            SettingKind::Float(min, max) => format!("{min}–{max}"),
+            SettingKind::OptionalFloat(min, max) => format!("{min}–{max} or `none`"),
             SettingKind::Bool => "`true` or `false`".to_owned(),
             SettingKind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.0)).collect();
@@ -168,7 +167,7 @@ impl SettingKind {
             SettingKind::Text => "text".to_owned(),
             SettingKind::Path => "path".to_owned(),
             SettingKind::Paths => "paths".to_owned(),
-            SettingKind::Words => "words".to_owned(),
+            SettingKind::List => "words".to_owned(),
             SettingKind::Secret => "secret".to_owned(),
         }
     }
@@ -178,12 +177,12 @@ impl fmt::Display for SettingKind {
     /// What is allowed, as a phrase after "must be".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SettingKind::Whole(min, max) => write!(f, "a whole number from {min} to {max}"),
-            SettingKind::MaybeWhole(min, max) => {
+            SettingKind::Int(min, max) => write!(f, "a whole number from {min} to {max}"),
+            SettingKind::OptionalInt(min, max) => {
                 write!(f, "a whole number from {min} to {max}, or `none`")
             }
-            SettingKind::Real(min, max) => write!(f, "a number from {min} to {max}"),
-            SettingKind::MaybeReal(min, max) => {
+            SettingKind::Float(min, max) => write!(f, "a number from {min} to {max}"),
+            SettingKind::OptionalFloat(min, max) => {
                 write!(f, "a number from {min} to {max}, or `none`")
             }
             SettingKind::Bool => f.write_str("true or false"),
@@ -194,7 +193,7 @@ impl fmt::Display for SettingKind {
             SettingKind::Text => f.write_str("a text"),
             SettingKind::Path => f.write_str("a path"),
             SettingKind::Paths => f.write_str("a list of paths"),
-            SettingKind::Words => f.write_str("a list of words"),
+            SettingKind::List => f.write_str("a list of words"),
             SettingKind::Secret => f.write_str("a text"),
         }
     }

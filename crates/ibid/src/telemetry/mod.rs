@@ -24,7 +24,7 @@ use exchange::ModelExchanges;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{Egress, JournalCall, host_and_port};
 use ibid_core::record::Envelope;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::http::build_client;
 use semconv::SemConvVersion;
 use spans::{TraceParent, attribute};
@@ -58,14 +58,17 @@ impl Sampler {
                 "" => 1.0,
                 it => it.parse().ok().filter(|parsed| (0.0..=1.0).contains(parsed)).ok_or_else(
                     || {
-                        Error::new(Kind::Usage, format!("invalid telemetry.sampler_arg `{it}`"))
-                            .with_hint("write a number from 0 to 1 in OTEL_TRACES_SAMPLER_ARG")
+                        Error::new(
+                            ErrorKind::Usage,
+                            format!("invalid telemetry.sampler_arg `{it}`"),
+                        )
+                        .with_hint("write a number from 0 to 1 in OTEL_TRACES_SAMPLER_ARG")
                     },
                 )?,
             },
             _ => {
                 return Err(Error::new(
-                    Kind::Usage,
+                    ErrorKind::Usage,
                     format!("unknown telemetry.sampler `{name}`"),
                 )
                 .with_hint(
@@ -162,7 +165,7 @@ impl TelemetryExporter {
     }
 
     /// Whether prompts and answers are exported.
-    pub fn wants_content(&self) -> bool {
+    pub(crate) fn wants_content(&self) -> bool {
         self.content
     }
 
@@ -173,7 +176,7 @@ impl TelemetryExporter {
 
     /// Exports the trace of an ended run. `steps` are used only when content is exported; the traffic is counted in `egress`. An error is kept
     /// for [`TelemetryExporter::take_error`]: the run does not fail because of it.
-    pub async fn export_run(
+    pub(crate) async fn export_run(
         &self,
         run: &RunId,
         events: &[Envelope],
@@ -229,7 +232,7 @@ impl TelemetryExporter {
     }
 
     /// The last error since the previous call of this function.
-    pub fn take_error(&self) -> Option<Error> {
+    pub(crate) fn take_error(&self) -> Option<Error> {
         self.fault.lock().ok()?.take()
     }
 
@@ -245,11 +248,11 @@ impl TelemetryExporter {
         let fault = match response {
             Ok(response) if response.status().is_success() => return,
             Ok(response) => Error::new(
-                Kind::Transient,
+                ErrorKind::Transient,
                 format!("{what} were refused: status {}", response.status().as_u16()),
             ),
             // Without the URL, which may contain a key.
-            Err(cause) => Error::new(Kind::Transient, format!("{what} could not be sent"))
+            Err(cause) => Error::new(ErrorKind::Transient, format!("{what} could not be sent"))
                 .with_source(cause.without_url()),
         };
         if let Ok(mut last) = self.fault.lock() {
@@ -311,7 +314,7 @@ fn resource(service: &str, attributes: &str, names: SemConvVersion) -> Resource 
 fn add_header(headers: &mut HeaderMap, name: &str, value: &str) -> Result<()> {
     let read = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
     let (name, mut value) = read.ok_or_else(|| {
-        Error::new(Kind::Usage, "invalid header in telemetry.headers")
+        Error::new(ErrorKind::Usage, "invalid header in telemetry.headers")
             .with_hint("write name=value separated by commas, with percent-encoded values")
     })?;
     value.set_sensitive(true);

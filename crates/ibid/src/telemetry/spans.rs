@@ -222,7 +222,7 @@ impl SpanBuilder<'_> {
         at.push(attribute(name::INPUT_TOKENS, usage.tokens_in));
         at.push(attribute(name::OUTPUT_TOKENS, usage.tokens_out));
         if let Some(report) = run.report.as_deref() {
-            at.push(attribute(name::QUOTES_HELD, report.checks.quotes.held));
+            at.push(attribute(name::QUOTES_HELD, report.checks.quotes.passed));
             at.push(attribute(name::QUOTES, report.checks.quotes.total));
             if content {
                 let answer = report.answer.as_ref().map(|answer| answer.text.clone());

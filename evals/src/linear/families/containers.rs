@@ -11,10 +11,8 @@ type Entry<'a> = (&'a str, &'a [u8], bool);
 fn zip(entries: &[Entry<'_>]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content, packed) in entries {
-        let (data, method) = match packed {
-            true => (deflated(content), 8_u16),
-            false => (content.to_vec(), 0),
-        };
+        let (data, method) =
+            if *packed { (deflated(content), 8_u16) } else { (content.to_vec(), 0) };
         let at = out.len() as u32;
         let mut head = Vec::new();
         for short in [20_u16, 0, method, 0, 0] {

@@ -71,26 +71,25 @@ pub(super) const FAMILIES: &[Rule] = &[
     }),
     ("html: formatting with attributes", |size| {
         grown(size, TEXT, "", |nth, out| {
-            _ = match nth < 200 {
-                true => write!(out, "<b q{nth} r s t>"),
-                false => write!(out, "<b a{nth} c d e f g h i j k l>x</b>"),
+            _ = if nth < 200 {
+                write!(out, "<b q{nth} r s t>")
+            } else {
+                write!(out, "<b a{nth} c d e f g h i j k l>x</b>")
             };
         })
     }),
     ("html: formatting with one attribute", |size| {
         grown(size, TEXT, "", |nth, out| {
-            _ = match nth < 200 {
-                true => write!(out, "<b q{nth}>"),
-                false => write!(out, "<b a></b>"),
-            };
+            _ = if nth < 200 { write!(out, "<b q{nth}>") } else { write!(out, "<b a></b>") };
         })
     }),
     ("html: formatting beside many attributes", |size| {
         let attributes: String = (0..100).map(|index| format!("a{index} ")).collect();
         grown(size, TEXT, "", |nth, out| {
-            _ = match nth < 60 {
-                true => write!(out, "<b {attributes} q{nth}>"),
-                false => write!(out, "<b></b>"),
+            _ = if nth < 60 {
+                write!(out, "<b {attributes} q{nth}>")
+            } else {
+                write!(out, "<b></b>")
             };
         })
     }),

@@ -15,7 +15,7 @@ mod xml;
 
 /// What reads a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FamilyForm {
     /// The reader of web pages.
     Html,
     /// The reader of Markdown, and what prints Markdown.
@@ -38,25 +38,27 @@ pub(crate) enum Form {
     Check,
 }
 
-impl Form {
+impl FamilyForm {
     /// The name and the content type that a document of this form comes with.
     pub(crate) fn origin(self) -> (&'static str, Option<&'static str>) {
         match self {
-            Form::Html => ("https://page.example/a", Some("text/html")),
-            Form::Markdown | Form::Check => ("https://page.example/a.md", Some("text/markdown")),
-            Form::Text => ("https://page.example/a.txt", Some("text/plain")),
-            Form::Jats => ("https://page.example/a.xml", Some("application/xml")),
-            Form::Json => ("https://page.example/a.json", Some("application/json")),
-            Form::Lines => ("https://page.example/a.jsonl", Some("application/x-ndjson")),
-            Form::Pdf => ("https://page.example/a.pdf", Some("application/pdf")),
-            Form::Docx => ("https://page.example/a.docx", None),
-            Form::Epub => ("https://page.example/a.epub", None),
+            FamilyForm::Html => ("https://page.example/a", Some("text/html")),
+            FamilyForm::Markdown | FamilyForm::Check => {
+                ("https://page.example/a.md", Some("text/markdown"))
+            }
+            FamilyForm::Text => ("https://page.example/a.txt", Some("text/plain")),
+            FamilyForm::Jats => ("https://page.example/a.xml", Some("application/xml")),
+            FamilyForm::Json => ("https://page.example/a.json", Some("application/json")),
+            FamilyForm::Lines => ("https://page.example/a.jsonl", Some("application/x-ndjson")),
+            FamilyForm::Pdf => ("https://page.example/a.pdf", Some("application/pdf")),
+            FamilyForm::Docx => ("https://page.example/a.docx", None),
+            FamilyForm::Epub => ("https://page.example/a.epub", None),
         }
     }
 
     /// Whether a child process reads it.
     pub(crate) fn is_confined(self) -> bool {
-        matches!(self, Form::Pdf | Form::Docx | Form::Epub)
+        matches!(self, FamilyForm::Pdf | FamilyForm::Docx | FamilyForm::Epub)
     }
 }
 
@@ -69,25 +71,25 @@ pub(crate) struct Family {
     /// What it grows: `html: attributes of one tag`.
     pub(crate) name: &'static str,
     /// What reads it.
-    pub(crate) form: Form,
+    pub(crate) form: FamilyForm,
     /// A document of about so many bytes; of containers, so many bytes when they are unpacked.
     pub(crate) make: fn(usize) -> Vec<u8>,
 }
 
 /// All families.
 pub(crate) fn all() -> Vec<Family> {
-    let groups: [(Form, &[Rule]); 11] = [
-        (Form::Html, html::FAMILIES),
-        (Form::Html, html_text::FAMILIES),
-        (Form::Markdown, markdown::FAMILIES),
-        (Form::Text, text::FAMILIES),
-        (Form::Jats, xml::FAMILIES),
-        (Form::Json, json::FAMILIES),
-        (Form::Lines, json::LINES),
-        (Form::Check, check::FAMILIES),
-        (Form::Docx, containers::DOCX),
-        (Form::Epub, containers::EPUB),
-        (Form::Pdf, pdf::FAMILIES),
+    let groups: [(FamilyForm, &[Rule]); 11] = [
+        (FamilyForm::Html, html::FAMILIES),
+        (FamilyForm::Html, html_text::FAMILIES),
+        (FamilyForm::Markdown, markdown::FAMILIES),
+        (FamilyForm::Text, text::FAMILIES),
+        (FamilyForm::Jats, xml::FAMILIES),
+        (FamilyForm::Json, json::FAMILIES),
+        (FamilyForm::Lines, json::LINES),
+        (FamilyForm::Check, check::FAMILIES),
+        (FamilyForm::Docx, containers::DOCX),
+        (FamilyForm::Epub, containers::EPUB),
+        (FamilyForm::Pdf, pdf::FAMILIES),
     ];
     let mut all = Vec::new();
     for (form, families) in groups {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use ibid_core::ports::{
     Completion, FinishReason, LanguageModel, Prompt, Schema, TextSink, ToolCall,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_research::ask;
 use ibid_research::ask::ask_typed;
 use serde::Deserialize;
@@ -120,7 +120,7 @@ async fn an_answer_copied_from_the_example_is_none() {
 async fn two_bad_answers_are_malformed_and_name_step_and_model() {
     let model = Scripted::new([Ok(said("no")), Ok(said("no"))]);
     let error = pick(&model).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.chain(), "asking test/parrot for step `pick`: the answer holds no JSON");
 }
 
@@ -133,7 +133,7 @@ async fn a_refusal_and_a_filter_are_not_asked_again() {
     {
         let model = Scripted::new([Ok(answer)]);
         let error = pick(&model).await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Malformed);
+        assert_eq!(error.kind(), ErrorKind::Malformed);
         assert!(error.chain().ends_with(why), "{}", error.chain());
         assert_eq!(model.heard.lock().unwrap().len(), 1);
     }
@@ -156,7 +156,7 @@ async fn a_cut_answer_counts_if_it_holds_and_is_asked_for_shorter_otherwise() {
 #[tokio::test]
 async fn a_model_that_does_not_take_the_schema_is_asked_without_it() {
     let model = Scripted::new([
-        Err(Error::new(Kind::Malformed, "asking test/parrot")),
+        Err(Error::new(ErrorKind::Malformed, "asking test/parrot")),
         Ok(said("Here: {\"n\": 3}")),
     ]);
     assert_eq!(pick(&model).await.unwrap().attempts, 2);
@@ -165,7 +165,7 @@ async fn a_model_that_does_not_take_the_schema_is_asked_without_it() {
 
 #[tokio::test]
 async fn faults_of_the_door_are_passed_on() {
-    for kind in [Kind::Transient, Kind::Setup] {
+    for kind in [ErrorKind::Transient, ErrorKind::Setup] {
         let model = Scripted::new([Err(Error::new(kind, "asking test/parrot"))]);
         assert_eq!(pick(&model).await.unwrap_err().kind(), kind);
     }

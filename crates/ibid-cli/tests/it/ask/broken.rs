@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Debug, Deserialize)]
-struct Found {
-    evidence: Vec<Row>,
+struct BrokenReply {
+    evidence: Vec<BrokenReplyRow>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct BrokenReplyRow {
     item: String,
     sentences: Vec<i64>,
     claim: String,
@@ -50,7 +50,7 @@ fn plain_schema() -> Value {
 
 /// `Q1 4,5 for roofs cool | ...`, with `=` in front if nothing was mended; or `! fault`.
 fn list(text: &str) -> String {
-    match parse_answer::<Found>(text, &list_schema()) {
+    match parse_answer::<BrokenReply>(text, &list_schema()) {
         Err(fault) => format!("! {fault}"),
         Ok(it) => {
             let rows: Vec<String> = it.value.evidence.iter().map(row).collect();
@@ -60,7 +60,7 @@ fn list(text: &str) -> String {
     }
 }
 
-fn row(it: &Row) -> String {
+fn row(it: &BrokenReplyRow) -> String {
     let sentences: Vec<String> = it.sentences.iter().map(i64::to_string).collect();
     format!("{} {} {} {}", it.item, sentences.join(","), it.stance, it.claim)
 }
@@ -249,7 +249,7 @@ fn hostile_answers_take_no_more_time_than_long_ones() {
     ];
     for text in cases {
         let began = Instant::now();
-        let _ = parse_answer::<Found>(&text, &list_schema());
+        let _ = parse_answer::<BrokenReply>(&text, &list_schema());
         let took = began.elapsed();
         let head: String = text.chars().take(12).collect();
         // Not optimised, and on busy cores: 20 s are allowed, what grows with the square takes minutes.
@@ -305,7 +305,7 @@ fn pieces() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in pieces()) {
-        let _ = parse_answer::<Found>(&text, &list_schema());
+        let _ = parse_answer::<BrokenReply>(&text, &list_schema());
         let _ = parse_answer::<Plain>(&text, &plain_schema());
         let _ = parse_answer::<Value>(&text, &Value::Null);
     }

@@ -1,5 +1,5 @@
 //! Templates are strict, and a page cannot leave its fence.
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_research::ask::template::{numbered, one_line, render, untrusted};
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn a_template_that_does_not_match_its_values_is_an_error_that_names_both() {
         ("## system\nOnly this.\n", &[], "filling the prompt x.md: the user prompt is empty"),
     ] {
         let error = render("x.md", text, values).unwrap_err();
-        assert_eq!((error.kind(), error.chain().as_str()), (Kind::Internal, what));
+        assert_eq!((error.kind(), error.chain().as_str()), (ErrorKind::Internal, what));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every prompt as it is sent, for a small invented question, and what its answers must keep to.
 use ibid_core::domain::{
-    Coverage, CoverageRow, DialogueTurn, EvidenceId, Item, ItemId, QuestionKind, SectionPlan,
-    Stance, WritingPlan,
+    ChecklistItem, Coverage, CoverageRow, DialogueTurn, EvidenceId, ItemId, QuestionKind,
+    SectionPlan, Stance, WritingPlan,
 };
 use ibid_core::ports::Prompt;
 use ibid_research::ask::fit::{
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 pub(super) const QUESTION: &str = "By how many degrees do green roofs cool the air in Toronto?";
 
-fn item(n: u32, asks: &str) -> Item {
-    Item {
+fn item(n: u32, asks: &str) -> ChecklistItem {
+    ChecklistItem {
         id: ItemId::new(n),
         asks: asks.to_owned(),
         heading: "Cooling".to_owned(),
@@ -23,7 +23,7 @@ fn item(n: u32, asks: &str) -> Item {
     }
 }
 
-fn items() -> Vec<Item> {
+fn items() -> Vec<ChecklistItem> {
     vec![
         item(1, "By how many degrees do green roofs cool the air?"),
         item(2, "Does it depend on the season?"),

@@ -10,7 +10,7 @@ use ibid_index::folder::{Folder, FolderOptions};
 use serde_json::Value;
 
 use super::{limits, parsed_by, pdf, zipped};
-use crate::cli::Desk;
+use crate::cli::TestHome;
 
 const IBID: &str = env!("CARGO_BIN_EXE_ibid");
 
@@ -74,7 +74,7 @@ fn landlock_alone_lets_a_process_open_no_file_and_start_nothing() {
 
 #[test]
 fn doctor_says_what_holds_a_document_that_takes_its_parser_over() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut command = desk.command(&["doctor", "--json"]);
     let told = command.env("IBID_ENGINES", "none").output().unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
@@ -102,7 +102,7 @@ impl Drop for ServerProcess {
 
 #[tokio::test]
 async fn a_server_tells_its_log_which_wall_is_missing() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let log = desk.path("log");
     let server = desk
         .command(&["serve", "--addr", "127.0.0.1:0", "--folder", &desk.docs()])

@@ -1,14 +1,15 @@
 //! One sample of every kind of event, as one story.
 use ibid_core::ReadFailure;
 use ibid_core::domain::{
-    Answer, Block, BlockKind, Brief, Budget, Citation, Claim, ClaimId, Complexity, Confidence,
-    ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence, EvidenceGate,
-    EvidenceId, Finding, FindingKind, GateStatus, GateVerdict, IntakeDecision, Item, ItemId,
-    ItemStatus, Judgement, MethodNote, Mode, Notes, OpenItem, Page, PageDraft, Plan, QualityPart,
-    QualityScore, Question, QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks,
-    ResearchSettings, RunId, RuntimeProgress, Section, SectionPlan, Share, Source, SourceId,
-    SourceKind, Stance, StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress,
-    UnitStatus, Usage, Variation, Vertical, Vote, WordOrigin, WritingPlan,
+    Answer, Block, BlockKind, Brief, Budget, ChecklistItem, Citation, Claim, ClaimId, Complexity,
+    Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
+    EvidenceGate, EvidenceId, EvidenceStore, Finding, FindingKind, GateStatus, GateVerdict,
+    IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, OpenItem, OutputMode, Page,
+    PageDraft, Plan, QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio,
+    ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId, RuntimeProgress, Section,
+    SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason, Strategy,
+    TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote,
+    WordOrigin, WritingPlan,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -198,7 +199,7 @@ fn ending() -> Vec<Event> {
             rating: Rating { vote: Vote::Up, note: Some("to the point".to_owned()) },
         },
         Event::ReportShared {
-            share: Share {
+            share: ShareLink {
                 key: "ab".repeat(32),
                 until: "2026-11-29T20:17:44Z".to_owned(),
                 private: false,
@@ -210,7 +211,7 @@ fn ending() -> Vec<Event> {
         Event::RunFailed {
             reason: "the disk is full".to_owned(),
             hint: Some("make room".to_owned()),
-            kind: Some(ibid_core::Kind::Setup),
+            kind: Some(ibid_core::ErrorKind::Setup),
         },
         Event::RunCancelled {},
     ]
@@ -221,7 +222,7 @@ fn question() -> Question {
         context: None,
         engines: Vec::new(),
         text: "What is a green roof?".to_owned(),
-        mode: Mode::Report,
+        mode: OutputMode::Report,
         asked_on: "2026-11-21".to_owned(),
         method: method(),
         budget: Budget { usd: Some(2.0), calls: Some(60), ..Budget::default() },
@@ -282,7 +283,7 @@ fn brief() -> Brief {
 }
 
 fn plan() -> Plan {
-    let item = Item {
+    let item = ChecklistItem {
         id: ItemId::new(1),
         asks: "What is it?".to_owned(),
         heading: "What it is".to_owned(),
@@ -353,7 +354,7 @@ fn coverage() -> CoverageRow {
 }
 
 fn verdict() -> GateVerdict {
-    let mut notes = Notes::new(plan());
+    let mut notes = EvidenceStore::new(plan());
     notes.sources.push(source());
     notes.evidence.push(evidence());
     EvidenceGate::from_settings(&method()).judge(&notes, 2)
@@ -409,7 +410,7 @@ fn report() -> Report {
     Report {
         run: run_id(),
         question: "What is a green roof?".to_owned(),
-        mode: Mode::Report,
+        mode: OutputMode::Report,
         date: "2026-11-21".to_owned(),
         depth: "standard".to_owned(),
         title: "What is a green roof?".to_owned(),
@@ -456,8 +457,8 @@ fn report() -> Report {
         sources: vec![source()],
         coverage: vec![coverage()],
         checks: ReportChecks {
-            quotes: Ratio { held: 5, total: 5 },
-            claims: Ratio { held: 5, total: 5 },
+            quotes: Ratio { passed: 5, total: 5 },
+            claims: Ratio { passed: 5, total: 5 },
             numbers: Ratio::default(),
             removed: 0,
             contradictions: 0,

@@ -3,7 +3,7 @@ use std::io::{Cursor, Read as _};
 
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, parse_document};
-use ibid_core::domain::{Mode, Report};
+use ibid_core::domain::{OutputMode, Report};
 use ibid_report::document::{DocumentBlock, InlineSpan, ReportDocument};
 use ibid_report::{ExportOptions, ExportOutput, ReportFormat, markdown};
 use quick_xml::events::Event;
@@ -86,7 +86,7 @@ fn a_document_says_what_the_markdown_says() {
         report.short.clear();
         report.findings.clear();
         alike(&report);
-        report.mode = Mode::Evidence;
+        report.mode = OutputMode::Evidence;
         alike(&report);
     }
 }

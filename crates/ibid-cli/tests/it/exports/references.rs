@@ -144,7 +144,7 @@ fn a_wrong_style_is_told_with_the_names_there_are() {
     let (report, pages) = sample(PLAIN);
     let options = ExportOptions { style: "no\u{1b}such", quotes: true };
     let fault = ReportFormat::Bibliography.render(&report, &pages, options).unwrap_err();
-    assert_eq!(fault.kind(), ibid_core::Kind::Usage);
+    assert_eq!(fault.kind(), ibid_core::ErrorKind::Usage);
     assert!(fault.to_string().contains("nosuch"), "{fault}");
     assert!(fault.hint().unwrap().contains("apa, "), "{:?}", fault.hint());
 }

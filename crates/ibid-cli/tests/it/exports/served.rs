@@ -2,12 +2,12 @@
 use ibid_report::ReportFormat;
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 #[test]
 fn the_command_line_writes_every_form() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     for form in ReportFormat::ALL.iter().filter(|it| it.is_built()) {
@@ -51,7 +51,7 @@ fn the_command_line_writes_every_form() {
 #[cfg(not(feature = "pdf"))]
 #[test]
 fn a_build_without_pdf_says_so() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     let it = desk.ibid(&["export", "last", "-o", "report.pdf"]);
@@ -62,7 +62,7 @@ fn a_build_without_pdf_says_so() {
 
 #[tokio::test]
 async fn the_server_sends_every_form() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let run = served.post("/v1/runs?wait=55", &json!({"question": ASKED})).await.json();
     let id = run["id"].as_str().unwrap();

@@ -1,5 +1,5 @@
 //! Answers that come as a whole, with what providers add to them.
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::{Completion, FinishReason};
 use ibid_llm::Dialect;
 use ibid_llm::embeddings::{Embeddings, parse_models, parse_scores};
@@ -127,9 +127,9 @@ fn a_response_that_is_not_done_is_no_completion() {
     assert_eq!(short.unwrap().finish, FinishReason::Length);
     let filtered = with("incomplete", json!({"incomplete_details": {"reason": "content_filter"}}));
     assert_eq!(filtered.unwrap().finish, FinishReason::Filter);
-    assert_eq!(with("queued", json!({})).unwrap_err().kind, Kind::Transient);
+    assert_eq!(with("queued", json!({})).unwrap_err().kind, ErrorKind::Transient);
     let failed = with("failed", json!({"error": {"code": "server_error", "message": "oops"}}));
-    assert_eq!(failed.unwrap_err().kind, Kind::Transient);
+    assert_eq!(failed.unwrap_err().kind, ErrorKind::Transient);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_answer_of_another_form_is_malformed() {
         {
             let fault =
                 dialect.parse(200, &ResponseHeaders::default(), body.as_bytes(), None).unwrap_err();
-            assert_eq!(fault.kind, Kind::Malformed, "{dialect:?} {body}");
+            assert_eq!(fault.kind, ErrorKind::Malformed, "{dialect:?} {body}");
         }
     }
 }
@@ -178,7 +178,7 @@ fn embeddings_scores_and_models_are_read_in_their_forms() {
         json!({"data": [{"embedding": [1.0]}, {"embedding": [1.0, 2.0]}]}),
         json!({"data": [{"embedding": "?"}]}),
     ] {
-        assert_eq!(vectors(bad).unwrap_err().kind, Kind::Malformed);
+        assert_eq!(vectors(bad).unwrap_err().kind, ErrorKind::Malformed);
     }
     let ranked =
         br#"{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":0.1}]}"#;
@@ -189,5 +189,5 @@ fn embeddings_scores_and_models_are_read_in_their_forms() {
         parse_models(200, &none, br#"{"models":[{"name":"models/g-1"}]}"#).unwrap(),
         ["g-1"]
     );
-    assert_eq!(parse_models(401, &none, b"{}").unwrap_err().kind, Kind::Setup);
+    assert_eq!(parse_models(401, &none, b"{}").unwrap_err().kind, ErrorKind::Setup);
 }

@@ -11,7 +11,7 @@ use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, FailureReason};
 use ibid_llm::{
     BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, MODEL_RETRY, ModelContext, ModelSpec,
-    ModelSpend, ModelTarget, stack,
+    ModelSpend, ModelTable, ModelTarget, stack,
 };
 use ibid_net::http::Timeouts;
 use serde::Deserialize;
@@ -134,7 +134,8 @@ fn open(provider: &str, model: &str, url: &str) -> FailoverModel {
         timeouts: Timeouts::default(),
         chance: Arc::new(SeededRng::new(3)),
     };
-    stack::open(vec![ModelSpec::at_list_price(target.unwrap())], &context).unwrap()
+    stack::open(vec![ModelSpec::from_table(target.unwrap(), ModelTable::embedded())], &context)
+        .unwrap()
 }
 
 fn prompt(with_schema: bool) -> Prompt {

@@ -1,7 +1,7 @@
 //! What providers say when they will not answer, sorted by what to do about it.
 use std::time::Duration;
 
-use ibid_core::{FailureReason, Kind};
+use ibid_core::{ErrorKind, FailureReason};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
@@ -40,7 +40,7 @@ fn keys_credit_and_names_are_for_the_operator() {
         (501, r#"{"error":{"code":501,"message":"not built in","type":"not_supported_error"}}"#),
         (200, r#"{"error":{"message":"no quota","type":"insufficient_quota"}}"#),
     ] {
-        assert_eq!(fault(status, body).kind, Kind::Setup, "{status} {body}");
+        assert_eq!(fault(status, body).kind, ErrorKind::Setup, "{status} {body}");
     }
 }
 
@@ -63,7 +63,7 @@ fn limits_and_outages_pass() {
         (408, ""),
         (498, r#"{"error":{"message":"capacity exceeded"}}"#),
     ] {
-        assert_eq!(fault(status, body).kind, Kind::Transient, "{status} {body}");
+        assert_eq!(fault(status, body).kind, ErrorKind::Transient, "{status} {body}");
     }
 }
 
@@ -90,11 +90,11 @@ fn a_prompt_too_long_can_be_told_from_other_refusals() {
         (413, r#"{"type":"error","error":{"type":"request_too_large","message":"too large"}}"#),
     ] {
         let fault = fault(status, body);
-        assert_eq!(fault.kind, Kind::Malformed, "{body}");
+        assert_eq!(fault.kind, ErrorKind::Malformed, "{body}");
         assert!(matches!(fault.reason, Some(FailureReason::PromptTooLong { .. })), "{body}");
     }
     let other = fault(422, r#"{"detail":[{"loc":["body","top_p"],"msg":"too large","type":"x"}]}"#);
-    assert_eq!(other.kind, Kind::Malformed);
+    assert_eq!(other.kind, ErrorKind::Malformed);
     assert_eq!(other.reason, None);
     assert_eq!(other.message, "body.top_p: too large");
     let quoting = r#"{"object":"error","message":"{\"detail\":[{\"loc\":[\"body\",\"seed\"],\"msg\":\"no\",\"input\":\"zanzibar\"}]}"}"#;
@@ -104,7 +104,7 @@ fn a_prompt_too_long_can_be_told_from_other_refusals() {
         r#"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
     );
     assert_eq!(filtered.reason, Some(FailureReason::Declined));
-    assert_eq!(filtered.kind, Kind::Malformed);
+    assert_eq!(filtered.kind, ErrorKind::Malformed);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_refused_parameter_is_named() {
         (400, r#"{"error":"\"qwen2.5:1.5b\" does not support thinking"}"#, "thinking"),
     ] {
         let fault = fault(status, body);
-        assert_eq!(fault.kind, Kind::Malformed, "{body}");
+        assert_eq!(fault.kind, ErrorKind::Malformed, "{body}");
         assert_eq!(fault.reason, Some(FailureReason::RefusedParameter(parameter.into())), "{body}");
     }
     // What is wrong with a value is not a refusal of the parameter.

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ibid_core::ports::{LanguageModel, Prompt};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_llm::{HttpModel, ModelTarget};
 use ibid_net::http::Timeouts;
 use ibid_net::service_error::ServiceError;
@@ -146,7 +146,7 @@ async fn a_stream_that_is_cut_is_no_answer() {
         let server = serve(Act::Say(act)).await;
         let (answer, told) = streamed(&model(&server.url)).await;
         let error = answer.unwrap_err();
-        assert_eq!(error.kind(), Kind::Transient);
+        assert_eq!(error.kind(), ErrorKind::Transient);
         assert!(error.chain().contains("cut off"), "{error:?}");
         assert!(!fault(&error).unsent, "it may be billed");
         assert_eq!(told, "Gre");
@@ -159,7 +159,7 @@ async fn a_limit_says_how_long_to_wait() {
     let server =
         serve(Act::Say(answer("429 Too Many Requests", "Retry-After: 17\r\n", body))).await;
     let error = model(&server.url).complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transient);
+    assert_eq!(error.kind(), ErrorKind::Transient);
     assert_eq!(fault(&error).status, Some(429));
     assert_eq!(fault(&error).retry_after, Some(Duration::from_secs(17)));
     assert_eq!(
@@ -175,7 +175,7 @@ async fn a_wrong_key_names_the_variable_and_never_the_key() {
     );
     let server = serve(Act::Say(answer("401 Unauthorized", "", &body))).await;
     let error = model(&server.url).complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
     assert_eq!(error.hint(), Some("Check the key in OPENAI_API_KEY."));
     let told = format!("{error:?} {:?}", fault(&error));
     assert!(!told.contains(KEY) && !told.contains("zanzibar"), "{told}");
@@ -187,12 +187,12 @@ async fn silence_and_a_late_first_byte_have_a_deadline() {
     let head = stream("data: {\"choices\":[{\"delta\":{\"content\":\"Gre\"}}]}\n\n");
     let silent = serve(Act::Hang(head)).await;
     let error = streamed(&model(&silent.url)).await.0.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transient);
+    assert_eq!(error.kind(), ErrorKind::Transient);
     assert!(error.chain().contains("timed out before its end"), "{error:?}");
     for head in [String::new(), stream("")] {
         let late = serve(Act::Hang(head)).await;
         let error = streamed(&model(&late.url)).await.0.unwrap_err();
-        assert_eq!(error.kind(), Kind::Transient);
+        assert_eq!(error.kind(), ErrorKind::Transient);
         assert!(error.chain().contains("did not start in time"), "{error:?}");
     }
     assert!(begun.elapsed() < Duration::from_secs(5));
@@ -203,7 +203,7 @@ async fn a_redirect_is_refused() {
     let moved = answer("302 Found", "location: http://127.0.0.1:9/else\r\n", "");
     let server = serve(Act::Say(moved)).await;
     let error = model(&server.url).complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
     assert_eq!(error.hint(), Some("Set OPENAI_BASE_URL to the server's own URL."));
     assert_eq!(server.heard.lock().unwrap().len(), 1);
 }
@@ -214,7 +214,7 @@ async fn a_server_that_is_not_there_is_a_transient_error_with_a_hint() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let error = model(&url).complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transient);
+    assert_eq!(error.kind(), ErrorKind::Transient);
     assert!(fault(&error).unsent, "what never arrived is not billed");
     assert!(error.hint().unwrap().starts_with("Start the server at "), "{error:?}");
 }
@@ -235,7 +235,7 @@ async fn an_answer_without_an_end_is_not_taken_in() {
     let line = format!("data: {{\"x\":\"{}\"}}\n\n", "y".repeat(1 << 20));
     let server = serve(Act::Say(stream(&line.repeat(34)))).await;
     let error = streamed(&model(&server.url)).await.0.unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.chain().contains("larger than"), "{error:?}");
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_llm::{Dialect, ModelTarget, PROVIDERS, SchemaMode};
 
 fn find(spec: &str, vars: &[(&str, &str)]) -> ibid_core::Result<ModelTarget> {
@@ -38,18 +38,21 @@ fn addresses_come_from_variables_in_the_forms_people_use() {
     assert_eq!(azure, "https://x.example/openai/v1");
     for bad in ["ftp://x", "http://user:pw@x", "http://", "not a url"] {
         let error = base("custom/m", "IBID_MODEL_BASE_URL", bad).unwrap_err();
-        assert_eq!(error.kind(), Kind::Setup, "{bad}");
+        assert_eq!(error.kind(), ErrorKind::Setup, "{bad}");
     }
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let error = find("groq/m", &[("GROQ_API_KEY", " ")]).unwrap_err();
-    assert_eq!((error.kind(), error.hint()), (Kind::Setup, Some("Set GROQ_API_KEY to your key.")));
+    assert_eq!(
+        (error.kind(), error.hint()),
+        (ErrorKind::Setup, Some("Set GROQ_API_KEY to your key."))
+    );
     let error = find("azure/m", &[]).unwrap_err();
     assert_eq!(error.hint(), Some("Set AZURE_OPENAI_ENDPOINT to the server's URL."));
     for bad in ["gpt-5", "nobody/m", "openai/", ""] {
-        assert_eq!(find(bad, &[]).unwrap_err().kind(), Kind::Usage, "{bad}");
+        assert_eq!(find(bad, &[]).unwrap_err().kind(), ErrorKind::Usage, "{bad}");
     }
 }
 

@@ -2,12 +2,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::{LanguageModel, Prompt, SeededRng};
 use ibid_core::retry::RetryPolicy;
 use ibid_llm::{
     BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, MODEL_RETRY, ModelCapabilities,
-    ModelContext, ModelSpec, ModelSpend, ModelTarget, Price, stack,
+    ModelContext, ModelSpec, ModelSpend, ModelTable, ModelTarget, Price, stack,
 };
 use ibid_net::http::Timeouts;
 
@@ -96,10 +96,10 @@ async fn another_model_answers_for_one_whose_key_is_refused() {
 #[tokio::test]
 async fn a_model_without_a_price_is_not_asked_under_a_bound_of_money() {
     let server = serve_in_turn(vec![Act::Say(answer("200 OK", "", GREEN))]).await;
-    let unpriced = ModelSpec::at_list_price(chosen(&server.url, "m-1").target);
+    let unpriced = ModelSpec::from_table(chosen(&server.url, "m-1").target, ModelTable::embedded());
     let model = open(vec![unpriced], &shared());
     let error = model.complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
     assert_eq!(
         error.hint(),
         Some("Set `price` for custom/m-1, or bound the run by calls or tokens instead of dollars.")

@@ -1,5 +1,5 @@
 //! Streams: however they are cut they say the same, and one without its end is no answer.
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::{Completion, FinishReason};
 use ibid_llm::Dialect;
 use ibid_net::service_error::ServiceError;
@@ -44,7 +44,7 @@ fn every_dialect_streams_text_reasoning_and_counts() {
 fn a_stream_cut_before_its_end_is_a_transient_error() {
     for sample in all() {
         let fault = whole(sample.dialect, &sample.cut).unwrap_err();
-        assert_eq!(fault.kind, Kind::Transient, "{:?}", sample.dialect);
+        assert_eq!(fault.kind, ErrorKind::Transient, "{:?}", sample.dialect);
         assert!(fault.message.contains("cut off"), "{fault}");
     }
 }
@@ -55,52 +55,52 @@ fn an_error_inside_a_stream_is_an_error_with_its_own_kind() {
         (
             Dialect::OpenAiChat,
             r#"data: {"error":{"code":502,"message":"Upstream is gone"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::OpenAiChat,
             r#"data: {"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::OpenAiChat,
             r#"error: {"code":500,"message":"slot gone","type":"server_error"}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::Anthropic,
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::Anthropic,
             r#"data: {"type":"error","error":{"type":"invalid_request_error","message":"messages: too odd"}}"#,
-            Kind::Malformed,
+            ErrorKind::Malformed,
         ),
         (
             Dialect::OpenAiResponses,
             r#"data: {"type":"error","code":"server_error","message":"oops","param":null}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::OpenAiResponses,
             r#"data: {"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::Gemini,
             r#"[{"error":{"code":503,"message":"The model is overloaded","status":"UNAVAILABLE"}}]"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::Ollama,
             r#"{"error":"an error was encountered while running the model"}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
         (
             Dialect::Cohere,
             r#"data: {"type":"message-end","delta":{"finish_reason":"ERROR","usage":{}}}"#,
-            Kind::Transient,
+            ErrorKind::Transient,
         ),
     ];
     for (dialect, event, kind) in cases {
@@ -179,7 +179,7 @@ fn lost_brackets_and_lost_blank_lines_are_put_up_with() {
     );
     assert_eq!(whole(Dialect::OpenAiChat, glued).unwrap().text, "ab");
     let rubbish = "data: <p>no</p>\n\n";
-    assert_eq!(whole(Dialect::OpenAiChat, rubbish).unwrap_err().kind, Kind::Malformed);
+    assert_eq!(whole(Dialect::OpenAiChat, rubbish).unwrap_err().kind, ErrorKind::Malformed);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunLease, RunLocks as _, Store};
 use ibid_core::record::{Envelope, Event};
@@ -76,7 +76,7 @@ fn step(key: &str) -> JournalCall {
 
 fn failed() -> JournalCallState {
     JournalCallState::Failed {
-        kind: Kind::Transient,
+        kind: ErrorKind::Transient,
         message: "away".to_owned(),
         reason: None,
         hint: None,
@@ -130,7 +130,7 @@ async fn who_lost_a_run_writes_nothing_to_it_any_more() {
     ];
     for it in refused {
         let fault = it.unwrap_err();
-        assert_eq!(fault.kind(), Kind::Transient, "{fault:?}");
+        assert_eq!(fault.kind(), ErrorKind::Transient, "{fault:?}");
         assert!(fault.chain().contains("taken over"), "{fault:?}");
     }
     // What is no writing of the holder's is nobody's to refuse.

@@ -1,11 +1,11 @@
 //! Recordings as files: what is wrong with one is told with its line; and the program that writes and replays them.
 use ibid::app::Recording;
 use ibid_core::domain::PageHash;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use serde_json::Value;
 
 use super::worlds::{RAIN, asked, library, parts, recorded};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 /// `line` with the checksum of what now stands in it.
 fn summed(line: &str) -> String {
@@ -77,7 +77,7 @@ async fn a_torn_edited_or_unknown_recording_is_refused_with_its_line() {
     // Whoever mends the checksum as well still has the words against the hash they are cited by.
     let edited = with(&text, page, |it| summed(&it.replace("roof", "rook")));
     let fault = refused(edited.as_bytes(), page, "does not match its hash");
-    assert_eq!(fault.kind(), Kind::Usage);
+    assert_eq!(fault.kind(), ErrorKind::Usage);
     let search = line_of(&text, "\"call\":{\"key\":") + 1;
     let search = (search..).find(|it| text.lines().nth(it - 1).unwrap().contains("search:local"));
     let edited = with(&text, search.unwrap(), |it| {
@@ -91,12 +91,12 @@ async fn a_torn_edited_or_unknown_recording_is_refused_with_its_line() {
     let newer =
         with(&text, 1, |it| summed(&it.replace("\"version\":1,\"run\"", "\"version\":9,\"run\"")));
     let fault = refused(newer.as_bytes(), 1, "");
-    assert_eq!(fault.kind(), Kind::Setup);
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("version 9 is not supported; this Ibid reads version 1"));
 }
 
 /// Asks, and records into `world.jsonl`.
-fn world(desk: &Desk) -> String {
+fn world(desk: &TestHome) -> String {
     let asked = desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]);
     assert_eq!(asked.code, 0, "{}", asked.err);
     let file = desk.path("world.jsonl").to_string_lossy().into_owned();
@@ -108,7 +108,7 @@ fn world(desk: &Desk) -> String {
 
 #[test]
 fn the_program_replays_offline_what_it_recorded() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write(".env", "OPENAI_API_KEY=sk-not-for-others\n");
     let file = world(&desk);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -141,7 +141,7 @@ fn the_program_replays_offline_what_it_recorded() {
 
 #[test]
 fn the_program_says_when_a_replay_differs_and_what_is_wrong_with_a_file() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let file = world(&desk);
     let text = std::fs::read_to_string(&file).unwrap();
     let at = |it: &str| it.contains("\"report.ready\"");
@@ -167,7 +167,7 @@ fn the_program_says_when_a_replay_differs_and_what_is_wrong_with_a_file() {
 
 #[test]
 fn the_program_forks_a_recording_with_other_settings_and_folders() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     world(&desk);
     // A file has no folder read: whoever wants the one it was recorded from names it.
     let it = desk.ibid(&["replay", "world.jsonl", "--effort", "deep"]);

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::people::{asked, user};
 use super::{Answer, Served};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::fetch::page;
 
 const OPERATOR: (&str, &str) = ("IBID_TOKEN", "correct-horse");
@@ -50,7 +50,7 @@ fn code(of: &Answer) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn plans_that_wait_for_approval_hold_no_place_and_are_bounded_by_user() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (ann, bob) = (user(&desk, "ann", &[]), user(&desk, "bob", &[]));
     let with = [
         OPERATOR,
@@ -82,7 +82,7 @@ async fn plans_that_wait_for_approval_hold_no_place_and_are_bounded_by_user() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_user_s_streams_leave_the_server_to_others() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (ann, bob) = (user(&desk, "ann", &[]), user(&desk, "bob", &[]));
     let with = [OPERATOR, ("IBID_SERVE_REQUESTS_EACH", "3")];
     let served = Served::start(&desk, &with);
@@ -121,7 +121,7 @@ async fn one_user_s_streams_leave_the_server_to_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orders_are_bounded_in_number_and_length_and_answers_go_to_who_asks() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ann = user(&desk, "ann", &[]);
     let served = Served::start(&desk, &[OPERATOR]);
     let run = id(&planned(&served, &ann).await);
@@ -155,7 +155,7 @@ async fn orders_are_bounded_in_number_and_length_and_answers_go_to_who_asks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn made_up_methods_make_no_rows_of_counts() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     for nth in 0..30 {
         let method = reqwest::Method::from_bytes(format!("M{nth}").as_bytes()).unwrap();
@@ -174,7 +174,7 @@ async fn made_up_methods_make_no_rows_of_counts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_operator_loosens_bounds_that_are_set() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ann = user(&desk, "ann", &[]);
     let with = [
         OPERATOR,
@@ -213,7 +213,7 @@ async fn only_the_operator_loosens_bounds_that_are_set() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_s_webhook_reaches_nothing_inside_that_allow_net_opens() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ann = user(&desk, "ann", &[]);
     let with =
         [OPERATOR, ("IBID_WEBHOOK_SECRET", "whsec_c2VjcmV0"), ("IBID_ALLOW_NET", "127.0.0.0/8")];
@@ -230,7 +230,7 @@ async fn a_user_s_webhook_reaches_nothing_inside_that_allow_net_opens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_guesses_tokens_at_the_door_is_told_to_wait() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ann = user(&desk, "ann", &[]);
     let none = [OPERATOR, ("IBID_SERVE_PROXIES", "192.0.2.1")];
     for (with, known) in [(&none[..1], 303), (&none[..], 429)] {
@@ -330,7 +330,7 @@ async fn tarpit() -> (u16, Arc<AtomicUsize>, JoinSet<()>) {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn one_user_s_pages_that_never_end_leave_places_to_others() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (ann, bob) = (user(&desk, "ann", &[]), user(&desk, "bob", &[]));
     let (port, slow, _tasks) = tarpit().await;
     let engine = format!("http://127.0.0.1:{port}/searxng");

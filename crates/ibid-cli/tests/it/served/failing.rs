@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::Served;
 use super::people::{asked, user};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::fetch::Site;
 use crate::model::http::{answer, is_whole};
 
@@ -71,7 +71,7 @@ fn nothing(_: u16, _: &str) -> Vec<u8> {
 }
 
 /// A server over the documents of `desk` that asks these services.
-fn serve(desk: &Desk, port: u16) -> Served {
+fn serve(desk: &TestHome, port: u16) -> Served {
     let at = |path: &str| format!("http://127.0.0.1:{port}{path}");
     let env = [
         ("IBID_TOKEN", OPERATOR.to_owned()),
@@ -190,7 +190,7 @@ fn of<'a>(all: &'a [(String, String)], what: &str) -> &'a str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn words_and_addresses_of_services_that_fail_reach_the_operator_alone() {
-    let (desk, site) = (Desk::new(), Site::open_with(nothing).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(nothing).await);
     let port = services(site.port).await;
     let inside = format!("127.0.0.1:{port}");
     let alice = user(&desk, "alice", &[]);
@@ -255,7 +255,7 @@ async fn words_and_addresses_of_services_that_fail_reach_the_operator_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_runs_the_server_alone_sees_all_of_it() {
-    let (desk, site) = (Desk::new(), Site::open_with(nothing).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(nothing).await);
     let port = services(site.port).await;
     let served = serve(&desk, port);
     let id = ended(&served, OPERATOR, &json!({"question": ASKED})).await;

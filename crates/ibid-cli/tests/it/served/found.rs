@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use super::mcp::Host;
-use crate::cli::Desk;
+use crate::cli::TestHome;
 use crate::fetch::Site;
 use crate::outside::web;
 
@@ -23,7 +23,7 @@ const QUERY: &str = "How often is a cork oak harvested?";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn engines_are_asked_and_the_text_of_a_page_is_fetched_through_the_guard() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let searxng = site.url("/searxng");
     let env = [
         ("SEARXNG_URL", searxng.as_str()),
@@ -58,7 +58,7 @@ async fn engines_are_asked_and_the_text_of_a_page_is_fetched_through_the_guard()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_fails_is_told_and_so_is_that_there_is_none() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let broken = site.url("/broken");
     let env = [
         ("SEARXNG_URL", broken.as_str()),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Served, messages};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 impl Served {
     /// One request of the protocol over HTTP, as its answer.
@@ -42,11 +42,11 @@ impl Drop for Host {
 }
 
 impl Host {
-    fn start(desk: &Desk) -> Host {
+    fn start(desk: &TestHome) -> Host {
         Host::start_with(desk, &["--folder", &desk.docs()], &[])
     }
 
-    pub(super) fn start_with(desk: &Desk, args: &[&str], env: &[(&str, &str)]) -> Host {
+    pub(super) fn start_with(desk: &TestHome, args: &[&str], env: &[(&str, &str)]) -> Host {
         let mut child = desk
             .command(&[&["mcp"], args].concat())
             .envs(env.iter().copied())
@@ -96,7 +96,7 @@ impl Host {
 
 #[test]
 fn a_host_over_stdio_researches_waits_and_reads() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut host = Host::start(&desk);
     let tools = host.request("tools/list", &json!({}));
     let names: Vec<&str> =
@@ -143,7 +143,7 @@ fn a_host_over_stdio_researches_waits_and_reads() {
 
 #[test]
 fn an_operator_may_leave_a_tool_out_or_have_http_spoken_instead() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("ibid.toml", "[mcp]\nagentic_search = false\n");
     let mut host = Host::start(&desk);
     let tools = host.request("tools/list", &json!({}));
@@ -165,7 +165,7 @@ fn an_operator_may_leave_a_tool_out_or_have_http_spoken_instead() {
 
 #[test]
 fn the_tools_of_the_rows_answer_in_their_shapes() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut host = Host::start(&desk);
     let it = host.call(
         "agentic_search",
@@ -217,7 +217,7 @@ fn the_tools_of_the_rows_answer_in_their_shapes() {
 
 #[tokio::test]
 async fn the_same_tools_are_served_over_http() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     let call = |message: Value, token: Option<&str>| {
         let mut it = served

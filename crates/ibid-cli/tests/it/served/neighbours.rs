@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::people::{asked, user};
 use super::{Answer, Served};
-use crate::cli::Desk;
+use crate::cli::TestHome;
 use crate::fetch::{Site, page};
 
 /// A web in which every page about slate is slow to parse, and those about cork are small.
@@ -85,7 +85,7 @@ async fn cork(served: &Served, who: &str) -> (Answer, Duration) {
 #[tokio::test(flavor = "multi_thread")]
 #[allow(clippy::print_stderr, reason = "a measurement says what it saw")]
 async fn slow_pages_of_one_user_leave_the_run_of_another_alone_and_burn_no_longer_than_their_run() {
-    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
     let (alice, bob) = (user(&desk, "alice", &[]), user(&desk, "bob", &[]));
     let engine = site.url("/searxng");
     let served = Served::start(

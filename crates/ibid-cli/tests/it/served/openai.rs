@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use super::{Served, messages};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 /// The words that an annotation points at, counted in code points.
 fn pointed<'t>(text: &'t str, from: &Value, to: &Value) -> Vec<&'t str> {
@@ -14,7 +14,7 @@ fn pointed<'t>(text: &'t str, from: &Value, to: &Value) -> Vec<&'t str> {
 
 #[tokio::test]
 async fn a_response_is_waited_for_and_its_marks_are_where_they_say() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let it = served
         .post(
@@ -113,7 +113,7 @@ fn is_plain_item(item: &Value) {
 
 #[tokio::test]
 async fn who_names_no_tool_is_told_nothing_but_what_open_responses_knows() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let asked =
         json!({"model": "ibid", "input": [{"type": "message", "role": "user", "content": ASKED}]});
@@ -178,7 +178,7 @@ async fn who_names_no_tool_is_told_nothing_but_what_open_responses_knows() {
 
 #[tokio::test]
 async fn pictures_are_not_looked_at_and_tools_of_the_callers_own_are_not_called() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
     let content = json!([{"type": "input_text", "text": ASKED}, picture]);
@@ -214,7 +214,7 @@ async fn pictures_are_not_looked_at_and_tools_of_the_callers_own_are_not_called(
 
 #[tokio::test]
 async fn a_stream_that_broke_goes_on_at_its_number() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let it = served
         .post(
@@ -247,7 +247,7 @@ async fn a_stream_that_broke_goes_on_at_its_number() {
 
 #[tokio::test]
 async fn a_response_in_the_background_is_cancelled_and_forgotten() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let it = served
         .post(
@@ -267,7 +267,7 @@ async fn a_response_in_the_background_is_cancelled_and_forgotten() {
 
 #[tokio::test]
 async fn a_chat_completion_has_the_fields_that_clients_of_three_apis_read() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let asked = json!({"model": "ibid", "messages": [
         {"role": "system", "content": "Be brief."},
@@ -311,7 +311,7 @@ async fn a_chat_completion_has_the_fields_that_clients_of_three_apis_read() {
 
 #[tokio::test]
 async fn nothing_found_is_an_answer_and_a_wrong_request_names_its_field() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let it = served
         .post("/v1/chat/completions", &json!({"model": "ibid-answer", "messages": [{"role": "user", "content": "Who won the chess olympiad in 1978?"}]}))

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 
 use super::people::{asked, user};
 use super::{Answer, Served};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 const OPERATOR: &str = "correct-horse";
 
 const SALARY: &str = "The salary of the director was 412 000 euros in the year 2024.";
 
-fn by_operator(desk: &Desk, folders: &[&str]) -> Served {
+fn by_operator(desk: &TestHome, folders: &[&str]) -> Served {
     Served::start_on(desk, folders, &[("IBID_TOKEN", OPERATOR)])
 }
 
-fn folder(desk: &Desk, name: &str) -> String {
+fn folder(desk: &TestHome, name: &str) -> String {
     desk.path(name).to_string_lossy().into_owned()
 }
 
@@ -47,7 +47,7 @@ async fn checked(
 
 #[tokio::test]
 async fn a_claim_is_checked_against_pages_of_ones_own_and_files_that_are_served_alone() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let secret = desk.write("secret/salaries.md", &format!("# Salaries\n\n{SALARY}\n"));
     desk.write("elsewhere/notes.md", "# Notes\n\nNothing to see here at all.\n");
     let bob = user(&desk, "bob", &[]);
@@ -114,7 +114,7 @@ async fn a_claim_is_checked_against_pages_of_ones_own_and_files_that_are_served_
 
 #[tokio::test]
 async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("secret/salaries.md", &format!("# Salaries of the green roof firm\n\n{SALARY}\n"));
     let bob = user(&desk, "bob", &[]);
     let (docs, hidden) = (desk.docs(), folder(&desk, "secret"));
@@ -161,7 +161,7 @@ async fn told(served: &Served, token: &str, id: &str) -> String {
 
 #[tokio::test]
 async fn a_run_that_waits_searches_no_folder_that_is_served_no_more() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("secret/salaries.md", &format!("# Salaries\n\n{SALARY}\n"));
     let bob = user(&desk, "bob", &[]);
     let (docs, hidden) = (desk.docs(), folder(&desk, "secret"));
@@ -211,7 +211,7 @@ async fn a_run_that_waits_searches_no_folder_that_is_served_no_more() {
 
 #[tokio::test]
 async fn callers_name_folders_by_their_names_and_strangers_are_told_none() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write(
         "other/docs/weight.md",
         "# Weight\n\nA green roof weighs 120 kg per square metre.\n",
@@ -251,7 +251,7 @@ async fn callers_name_folders_by_their_names_and_strangers_are_told_none() {
 
 #[tokio::test]
 async fn a_link_ends_with_the_account_of_who_made_it() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (alice, bob) = (user(&desk, "alice", &[]), user(&desk, "bob", &[]));
     let served = by_operator(&desk, &[&desk.docs()]);
     let mut links = Vec::new();
@@ -279,7 +279,7 @@ async fn a_link_ends_with_the_account_of_who_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_end_within_seconds_of_their_account_or_token() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let with = [("IBID_TOKEN", OPERATOR), ("IBID_SERVE_CONCURRENCY", "8")];
     let (alice, bob) = (user(&desk, "alice", &[]), user(&desk, "bob", &[]));
     let served = Served::start_on(&desk, &[&desk.docs()], &with);
@@ -347,7 +347,7 @@ async fn streams_end_within_seconds_of_their_account_or_token() {
 
 #[tokio::test]
 async fn what_the_operator_must_mend_is_told_to_the_operator_alone() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let bob = user(&desk, "bob", &[]);
     let served = by_operator(&desk, &[&desk.docs()]);
     desk.write("ibid.toml", "breadth = 99\n");
@@ -374,7 +374,7 @@ async fn what_the_operator_must_mend_is_told_to_the_operator_alone() {
 
 #[test]
 fn nobody_is_called_what_the_program_calls_itself() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for name in ["operator", "Operator", "nobody", "server", "webhooks", ""] {
         let it = desk.ibid(&["admin", "user", "add", name]);
         assert_eq!(it.code, 2, "{name}: {}", it.err);

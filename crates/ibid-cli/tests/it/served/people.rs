@@ -2,10 +2,10 @@
 use serde_json::{Value, json};
 
 use super::Served;
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 /// A user with a token.
-pub(super) fn user(desk: &Desk, id: &str, more: &[&str]) -> String {
+pub(super) fn user(desk: &TestHome, id: &str, more: &[&str]) -> String {
     let args: Vec<&str> = ["admin", "user", "add", id].iter().chain(more).copied().collect();
     let it = desk.ibid(&args);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -34,7 +34,7 @@ pub(super) async fn asked(
 
 #[tokio::test]
 async fn nobody_sees_or_touches_the_runs_of_another() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for org in ["roofs", "walls"] {
         assert_eq!(desk.ibid(&["admin", "org", "add", org]).code, 0);
     }
@@ -130,7 +130,7 @@ async fn nobody_sees_or_touches_the_runs_of_another() {
 
 #[tokio::test]
 async fn a_request_under_a_key_is_one_run_however_often_it_is_sent() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let send = |body: Value| {
         let it = served.client.post(format!("{}/v1/runs", served.at));
@@ -146,7 +146,7 @@ async fn a_request_under_a_key_is_one_run_however_often_it_is_sent() {
 
 #[tokio::test]
 async fn who_has_as_many_runs_as_they_may_is_told_to_come_again() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let token = user(&desk, "erin", &["--concurrency", "1"]);
     let served = Served::start(&desk, &[]);
     let question = json!({"question": ASKED, "plan": "require_approval"});

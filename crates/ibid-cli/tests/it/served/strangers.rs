@@ -8,12 +8,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::Served;
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::fetch::{Site, page};
 
 const TOKEN: &str = "a-long-token-of-the-operator";
 
-fn served(desk: &Desk, with: &[(&str, &str)]) -> (Served, SocketAddr) {
+fn served(desk: &TestHome, with: &[(&str, &str)]) -> (Served, SocketAddr) {
     let mut all = vec![("IBID_TOKEN", TOKEN)];
     all.extend(with);
     let served = Served::start(desk, &all);
@@ -61,7 +61,7 @@ fn half(path: &str, server: SocketAddr, kind: &str, token: bool) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_does_not_come_is_not_waited_for_on_any_route() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (_served, server) = served(&desk, &[("IBID_SERVE_BODY_SECONDS", "1")]);
     let (json, form) = ("application/json", "application/x-www-form-urlencoded");
     for (path, kind, token) in [
@@ -100,7 +100,7 @@ async fn a_body_that_does_not_come_is_not_waited_for_on_any_route() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_address_has_so_many_strangers_and_the_next_is_served() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (_served, server) = served(&desk, &[("IBID_SERVE_CONNECTIONS_PER_ADDRESS", "4")]);
     let mut kept = Vec::new();
     for _ in 0..4 {
@@ -129,7 +129,7 @@ async fn one_address_has_so_many_strangers_and_the_next_is_served() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_who_take_every_place_keep_nobody_out() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (_served, server) = served(&desk, &[("IBID_SERVE_CONNECTIONS", "24")]);
     // Somebody who has shown a token stays connected through all of it.
     let mut known = from("127.0.0.1", server).await.unwrap();
@@ -187,7 +187,7 @@ async fn the_server_is_never_led_to_ask_itself() {
         }
     })
     .await;
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let searxng = site.url("/searxng");
     let served = Served::start(
         &desk,

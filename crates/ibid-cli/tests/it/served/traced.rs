@@ -5,13 +5,13 @@ use sqlx::Connection as _;
 
 use super::Served;
 use super::people::{asked, user};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 const OPERATOR: &str = "correct-horse";
 
 #[tokio::test]
 async fn a_tool_keeps_its_trace_from_its_beginning_to_its_end() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (ann, bob) = (user(&desk, "ann", &[]), user(&desk, "bob", &[]));
     let served = Served::start(&desk, &[("IBID_TOKEN", OPERATOR)]);
     let post = async |who: &str, path: &str, body: Value| {
@@ -82,7 +82,7 @@ async fn a_tool_keeps_its_trace_from_its_beginning_to_its_end() {
 
 #[tokio::test]
 async fn a_user_may_have_a_thousand_open_traces() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let ann = user(&desk, "ann", &[]);
     let options = sqlx::sqlite::SqliteConnectOptions::new()
         .filename(desk.path("home/.local/share/ibid/ibid.db"));
@@ -112,7 +112,7 @@ async fn a_user_may_have_a_thousand_open_traces() {
 
 #[tokio::test]
 async fn the_trace_of_a_run_tells_its_user_no_path_and_is_written_by_the_run_alone() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (ann, bob) = (user(&desk, "ann", &[]), user(&desk, "bob", &[]));
     let served = Served::start(&desk, &[("IBID_TOKEN", OPERATOR)]);
     let question = json!({"question": ASKED});

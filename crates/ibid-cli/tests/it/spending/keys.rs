@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use super::{Counted, post, serve, user};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
-async fn one_run_of_one_key(desk: &Desk, env: &[(String, String)]) {
+async fn one_run_of_one_key(desk: &TestHome, env: &[(String, String)]) {
     let token = user(desk, env, "kim", &["--concurrency", "1"]);
     // A queue without room for a second run: the first answer stands for all.
     let mut env = env.to_vec();
@@ -41,19 +41,19 @@ async fn one_run_of_one_key(desk: &Desk, env: &[(String, String)]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_requests_with_one_key_at_once_are_one_run_on_sqlite() {
-    one_run_of_one_key(&Desk::new(), &[]).await;
+    one_run_of_one_key(&TestHome::new(), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn many_requests_with_one_key_at_once_are_one_run_on_postgres() {
     let url = crate::postgres::database().await;
-    one_run_of_one_key(&Desk::new(), &[("DATABASE_URL".to_owned(), url)]).await;
+    one_run_of_one_key(&TestHome::new(), &[("DATABASE_URL".to_owned(), url)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_cancelled_while_a_call_is_out_is_charged_for_it() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::from_secs(30)).await;
     let env = model.env();
     let token = user(&desk, &env, "liv", &["--daily-usd", "0.2", "--concurrency", "1"]);

@@ -4,11 +4,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Counted, get, ibid, post, serve, user};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_of_a_disabled_user_stop_asking_models_and_are_not_ended() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::from_millis(400)).await;
     let mut env = model.env();
     env.push(("IBID_SERVE_CONCURRENCY".to_owned(), "2".to_owned()));
@@ -35,7 +35,7 @@ async fn runs_of_a_disabled_user_stop_asking_models_and_are_not_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_inherits_the_runs_of_a_removed_user_by_taking_the_name() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let token = user(&desk, &[], "ann", &[]);
     user(&desk, &[], "bob", &[]);
     let served = serve(&desk, &[]);
@@ -54,7 +54,7 @@ async fn nobody_inherits_the_runs_of_a_removed_user_by_taking_the_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_lets_anybody_in_asks_for_tokens_once_there_are_users() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = serve(&desk, &[]);
     let rows = get(&served, "any", "/v1/runs").await;
     assert!(rows["data"].is_array(), "{rows}");
@@ -71,7 +71,7 @@ async fn a_server_that_lets_anybody_in_asks_for_tokens_once_there_are_users() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_on_two_routes_is_two_requests() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let token = user(&desk, &[], "ann", &[]);
     let served = serve(&desk, &[]);
     let asked = json!({"model": "ibid", "input": ASKED, "messages": [{"role": "user", "content": "What is cork?"}]});

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{Counted, get, serve, user};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 /// How long it may take until another server has begun with the runs of a dead one.
@@ -17,7 +17,7 @@ const TAKEN: Duration = Duration::from_secs(35);
 /// Two servers on one database; the first has six runs, of which two are worked on.
 async fn taken_over(signal: &str) {
     let url = crate::postgres::database().await;
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let model = Counted::start(Duration::from_millis(400)).await;
     let mut env = model.env();
     env.push(("DATABASE_URL".to_owned(), url.clone()));
@@ -150,7 +150,7 @@ async fn a_server_whose_database_hangs_is_not_ready_within_2_seconds_and_still_l
     let mut url = url::Url::parse(&url).unwrap();
     let (port, silent) = mute(format!("127.0.0.1:{}", url.port().unwrap())).await;
     url.set_port(Some(port)).unwrap();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = serve(&desk, &[("DATABASE_URL".to_owned(), url.to_string())]);
     assert_eq!(served.get("/readyz").await.status, 200);
     silent.store(true, Ordering::SeqCst);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ibid_core::domain::{ModelRole, Question, Report, StopReason, Strategy};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ async fn a_researcher_that_only_searches_is_stopped_and_says_no_more_than_that()
 async fn when_research_has_spent_its_money_the_report_is_written_and_says_so() {
     for strategy in [Strategy::Checklist, Strategy::Coverage, Strategy::Supervisor] {
         let model = Scripted::new(|_, _| {
-            Err(Error::new(Kind::Exhausted, "asking: the budget has no room"))
+            Err(Error::new(ErrorKind::Exhausted, "asking: the budget has no room"))
         });
         // Two pages leave items open, for which there would be more rounds.
         let few = vec![shelf()[1].clone(), shelf()[5].clone()];

@@ -1,7 +1,7 @@
 //! What is given of what was found: evidence without prose, and no citation for what a quote has otherwise.
 use std::sync::Arc;
 
-use ibid_core::domain::{Mode, ModelRole, Strategy};
+use ibid_core::domain::{ModelRole, OutputMode, Strategy};
 use ibid_core::record::{Envelope, Event, Phase, Run};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_aske
         Ok(well(step, words).to_string())
     });
     let mut asked = question("What is cork?");
-    asked.mode = Mode::Evidence;
+    asked.mode = OutputMode::Evidence;
     let (report, events) =
         run_over(shelf(), &model, &[ModelRole::Writer, ModelRole::Verifier], &asked).await;
     let report = report.unwrap();
@@ -51,7 +51,7 @@ async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_aske
 #[tokio::test]
 async fn evidence_so_far_has_the_same_shape_in_the_words_of_the_pages() {
     let mut asked = asked(Strategy::Coverage);
-    asked.mode = Mode::Evidence;
+    asked.mode = OutputMode::Evidence;
     let (_, events) = researched(&world(Arc::new(Pages::new(shelf()))), &asked).await;
     let first_round = events.iter().position(|it| it.name() == "wave.finished").unwrap();
     let envelopes: Vec<Envelope> = (1..)

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 
 use ibid_core::domain::{
-    Complexity, Effort, Evidence, EvidenceGate, GateVerdict, Mode, ModelRole, Page, Query,
+    Complexity, Effort, Evidence, EvidenceGate, GateVerdict, ModelRole, OutputMode, Page, Query,
     QuestionKind, ResearchSettings, Strategy, UnitStatus, Vertical,
 };
 use ibid_core::ports::{LanguageModel, Providers, Ranker, RoleModel, RoleModels};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
-use super::{Elsewhere, asked, holds, shelf, two_places};
+use super::{FakeVerticals, asked, holds, shelf, two_places};
 use crate::memory::{Pages, page, question, researched, world};
 use crate::thought::Scripted;
 
@@ -145,7 +145,7 @@ fn a_gate_of_fewer_records_asks_for_fewer_cited_ones() {
 #[tokio::test]
 async fn the_parts_of_one_page_are_one_result_in_the_order_of_the_page() {
     let mut asked = asked(Strategy::Coverage);
-    asked.mode = Mode::Evidence;
+    asked.mode = OutputMode::Evidence;
     asked.method.depth = 1;
     let world = world(Arc::new(Pages::new(vec![long_page(15, &[0, 7, 14])])));
     let (report, _) = researched(&world, &asked).await;
@@ -239,7 +239,7 @@ async fn a_researcher_whose_model_fails_says_so_without_its_words_and_code_goes_
         "supervise" => {
             Ok(json!({"action": "ResearchComplete", "thought": "", "units": []}).to_string())
         }
-        _ => Err(Error::new(Kind::Malformed, "asking http://10.0.0.7:8080/v1 as key-77")),
+        _ => Err(Error::new(ErrorKind::Malformed, "asking http://10.0.0.7:8080/v1 as key-77")),
     });
     let mut asked = asked(Strategy::Supervisor);
     asked.method.max_iterations = 1;
@@ -306,7 +306,7 @@ async fn a_page_that_only_leads_on_is_never_evidence() {
 }
 
 /// Searches the outside, and remembers what it was asked.
-struct Remembering(Elsewhere, Arc<Mutex<Vec<Query>>>);
+struct Remembering(FakeVerticals, Arc<Mutex<Vec<Query>>>);
 
 #[async_trait::async_trait]
 impl ibid_core::ports::SearchProvider for Remembering {
@@ -332,7 +332,7 @@ async fn where_one_site_says_everything_the_next_search_leaves_it_out() {
     named.push(page("https://other.example/cork", "Cork", None, FACTS[6]));
     let mut world = two_places(Vec::new(), pages, &[Vertical::Web]);
     let queries = Arc::new(Mutex::new(Vec::new()));
-    let outside = Elsewhere(Pages::new(named), vec![Vertical::Web]);
+    let outside = FakeVerticals(Pages::new(named), vec![Vertical::Web]);
     world.search = vec![Arc::new(Remembering(outside, Arc::clone(&queries)))];
     let mut asked = asked(Strategy::Coverage);
     asked.method.depth = 3;
@@ -389,7 +389,7 @@ async fn of_two_that_disagree_the_newer_weighs_more_and_all_weigh_one() {
 async fn pubmed_is_asked_in_its_own_syntax_and_everybody_else_in_plain_words() {
     let mut world = two_places(Vec::new(), shelf(), &[Vertical::Web]);
     world.search.remove(0);
-    world.search.push(Arc::new(Elsewhere(Pages::new(shelf()), vec![Vertical::Pubmed])));
+    world.search.push(Arc::new(FakeVerticals(Pages::new(shelf()), vec![Vertical::Pubmed])));
     let mut asked = question("Does cork oak bark prevent skin cancer in farm workers?");
     asked.method.strategy = Some(Strategy::Checklist);
     let (_, events) = researched(&world, &asked).await;
@@ -433,7 +433,7 @@ async fn a_models_own_query_for_pubmed_goes_there_and_one_that_is_broken_does_no
         .map(|nth| page(&format!("https://oak.example/{nth}"), "Cork", None, FACTS[nth]))
         .collect();
     let mut world = led_by(&model, pages.clone());
-    let pubmed = Elsewhere(Pages::new(pages), vec![Vertical::Pubmed]);
+    let pubmed = FakeVerticals(Pages::new(pages), vec![Vertical::Pubmed]);
     world.search = vec![Arc::new(pubmed)];
     let mut asked = asked(Strategy::Checklist);
     asked.method.completeness_threshold = 1.0;

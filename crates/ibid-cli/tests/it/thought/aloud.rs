@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use ibid_core::domain::ModelRole;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, RoleModel, RoleModels, TextSink};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -124,7 +124,7 @@ async fn what_is_written_again_begins_again() {
 #[tokio::test]
 async fn a_writer_that_fails_midway_leaves_a_draft_that_begins_again() {
     let model = Scripted::new(|step, words| match step {
-        "write" => Err(Error::new(Kind::Setup, "asking scripted/one for write")),
+        "write" => Err(Error::new(ErrorKind::Setup, "asking scripted/one for write")),
         _ => Ok(well(step, words).to_string()),
     });
     let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;

@@ -6,8 +6,8 @@ use ibid_report::json;
 use serde_json::json;
 
 use super::{Scripted, well};
+use crate::deadlines::app;
 use crate::memory::question;
-use crate::timely::app;
 
 const OPEN: &str = "Which cork is meant: bottle stoppers or floors?";
 

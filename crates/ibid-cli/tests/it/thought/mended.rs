@@ -2,9 +2,9 @@
 //! missing is searched for.
 use std::sync::Arc;
 
-use ibid_core::domain::{Mode, ModelRole};
+use ibid_core::domain::{ModelRole, OutputMode};
 use ibid_core::record::Event;
-use ibid_core::{Error, FailureReason, Kind};
+use ibid_core::{Error, ErrorKind, FailureReason};
 use ibid_store::journal::JournaledModel;
 use serde_json::json;
 
@@ -95,7 +95,7 @@ async fn a_model_says_what_is_missing_and_that_is_searched_for() {
             "state": "partial", "gap": "No harvest of the cork is told.", "gap_query": "cork harvest floating"
         })
         .to_string()),
-        "queries" => Err(Error::new(Kind::Malformed, "asking scripted/one")),
+        "queries" => Err(Error::new(ErrorKind::Malformed, "asking scripted/one")),
         _ => Ok(well(step, words).to_string()),
     }
     });
@@ -170,7 +170,7 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
 #[tokio::test]
 async fn a_prompt_that_is_too_long_after_all_is_sent_with_less() {
     let long = |step: &str| {
-        Error::new(Kind::Malformed, format!("asking scripted/one for {step}"))
+        Error::new(ErrorKind::Malformed, format!("asking scripted/one for {step}"))
             .with_reason(FailureReason::PromptTooLong { window: None })
     };
     let model = Scripted::new(move |step, words| match step {
@@ -216,7 +216,7 @@ async fn an_answer_that_does_not_hold_gives_way_to_a_line_and_not_to_a_paragraph
         _ => Ok(well(step, words).to_string()),
     });
     let mut asked = question("What is cork?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let (report, _) = run_over(shelf, &model, &ModelRole::ALL, &asked).await;
     let answer = report.unwrap().answer.unwrap();
     assert!(answer.text.chars().count() <= 140, "{}", answer.text);
@@ -266,7 +266,7 @@ async fn a_bare_figure_is_the_answer_but_not_the_short_answer_and_cites_only_wha
     holds(&report);
     assert!(report.short.iter().all(|it| it.text() != "Nine years."));
     let mut asked = asked;
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
     let answer = report.unwrap().answer.unwrap();
     for cited in &answer.citations {

@@ -1,7 +1,7 @@
-//! One name, one thing: no two types of the workspace share a name.
+//! One name, one thing: no two types of the crates and the evals share a name.
 use std::collections::BTreeMap;
 
-use super::sources;
+use super::{sources, tracked};
 
 /// Names that two types may share, each with the reason.
 const SHARED: &[(&str, &str)] = &[];
@@ -12,6 +12,12 @@ fn no_two_types_share_a_name() {
     for file in sources() {
         for name in types(&file.text) {
             places.entry(name).or_default().push(file.name.clone());
+        }
+    }
+    let evals = |name: &str| name.starts_with("evals/src/") && name.ends_with(".rs");
+    for (name, text) in tracked().into_iter().filter(|file| evals(&file.0)) {
+        for found in types(&text) {
+            places.entry(found).or_default().push(name.clone());
         }
     }
     assert!(places.len() > 900, "only {} types found", places.len());

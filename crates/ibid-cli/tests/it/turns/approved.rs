@@ -7,14 +7,14 @@ use ibid::app::App;
 use ibid_core::domain::{Approval, ModelRole, Plan, ProvidedPlan, Question};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::{Event, Run, RunStatus};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk, Outcome};
+use crate::cli::{ASKED, Outcome, TestHome};
+use crate::deadlines::app;
 use crate::memory::question;
 use crate::recordings::replays_byte_for_byte;
 use crate::thought::{Scripted, well};
-use crate::timely::app;
 
 /// A model that plans well, and otherwise once it has heard a wish.
 fn willing() -> Arc<Scripted> {
@@ -23,7 +23,7 @@ fn willing() -> Arc<Scripted> {
         if words.contains("They want it changed:") {
             let wish = words.split("They want it changed:").nth(1).unwrap();
             if wish.contains("fail") {
-                return Err(Error::new(Kind::Setup, "the planner is away"));
+                return Err(Error::new(ErrorKind::Setup, "the planner is away"));
             }
             let wishes = wish.lines().filter(|it| it.starts_with("- ")).count();
             said["items"][1]["heading"] = json!(format!("Changed {wishes}"));
@@ -90,7 +90,7 @@ async fn a_plan_waits_for_a_go_and_the_wait_costs_no_time() {
     assert_eq!(changed(&events), Some(false));
     assert!(!run.awaiting_approval);
     let late = app.send_command(&run.id, RunCommand::Approve(Approval::Approve)).await;
-    assert_eq!(late.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_run_that_is_left_while_it_waits_waits_again_and_one_that_was_answered
 
 #[test]
 fn where_nobody_can_be_asked_approve_is_refused_and_what_to_do_is_said() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let asked = ["run", ASKED, "--folder", "docs", "--approve"];
     let it = desk.ibid(&asked);
     assert_eq!(it.code, 2);
@@ -197,7 +197,7 @@ fn where_nobody_can_be_asked_approve_is_refused_and_what_to_do_is_said() {
 }
 
 /// A run that waits for a word on its plan, answered from another process by `words`; its last line and exit code.
-fn waited(desk: &Desk, words: &[&[&str]]) -> (Value, i32, String) {
+fn waited(desk: &TestHome, words: &[&[&str]]) -> (Value, i32, String) {
     let mut child = desk
         .command(&["run", ASKED, "--folder", "docs", "--approve", "--jsonl"])
         .stdout(Stdio::piped())
@@ -220,7 +220,7 @@ fn waited(desk: &Desk, words: &[&[&str]]) -> (Value, i32, String) {
 
 #[test]
 fn another_process_can_say_go_give_another_plan_or_stop() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let (end, code, err) = waited(&desk, &[&["approve", "last"]]);
     assert_eq!((code, &end["subtype"]), (0, &json!("success")), "{err}");
     assert!(err.contains("ibid approve r_"), "{err}");

@@ -11,10 +11,10 @@ use ibid_core::record::{Event, RunStatus};
 use serde_json::json;
 use tokio::task::JoinSet;
 
+use crate::deadlines::{app, app_at};
 use crate::memory::question;
 use crate::stand_in::Wall;
 use crate::thought::{Scripted, well};
-use crate::timely::{app, app_at};
 
 const SAID: &str = "The bottle stoppers, please.";
 const MINUTE_MS: u64 = 60_000;

@@ -7,15 +7,15 @@ use ibid_core::domain::{ModelRole, Question, RunId, TopicRelation};
 use ibid_core::record::{Event, Run};
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
+use crate::deadlines::app;
 use crate::memory::question;
 use crate::recordings::replays_byte_for_byte;
 use crate::thought::{Scripted, well};
-use crate::timely::app;
 
 /// A desk on which the first question was asked.
-fn asked_once() -> Desk {
-    let desk = Desk::new();
+fn asked_once() -> TestHome {
+    let desk = TestHome::new();
     let it = desk.ibid(&["run", ASKED, "--folder", "docs", "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     desk
@@ -138,7 +138,7 @@ fn another_topic_begins_anew() {
 
 #[test]
 fn a_follow_up_keeps_the_ways_of_its_run_unless_flags_say_otherwise() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("other/a.md", "# Weight\n\nA green roof weighs 150 kg per square metre.\n");
     let first =
         ["answer", ASKED, "--folder", "docs", "--depth", "1", "--since", "2001", "--lang", "en"];

@@ -1,9 +1,9 @@
 //! A plan as a file: edited by hand, gone by to the letter, and each fault named by its field.
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
-fn plan_of(desk: &Desk) -> Value {
+fn plan_of(desk: &TestHome) -> Value {
     let it = desk.ibid(&["plan", ASKED, "--folder", "docs", "--json"]);
     assert_eq!(it.code, 0, "{}", it.err);
     it.json()
@@ -17,7 +17,7 @@ fn body(text: &str) -> String {
 
 #[test]
 fn a_plan_that_nobody_edited_gives_the_report_there_would_have_been() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let without = desk.ibid(&[ASKED, "--folder", "docs"]);
     let plan = plan_of(&desk);
     desk.write("plan.json", &plan.to_string());
@@ -35,7 +35,7 @@ fn a_plan_that_nobody_edited_gives_the_report_there_would_have_been() {
 
 #[test]
 fn a_plan_tells_scope_tracks_evidence_and_form_and_what_it_may_come_to() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["plan", ASKED, "--folder", "docs", "--since", "2015"]);
     for words in [
         "In scope",
@@ -66,7 +66,7 @@ fn a_plan_tells_scope_tracks_evidence_and_form_and_what_it_may_come_to() {
 
 #[test]
 fn an_edited_plan_is_gone_by_to_the_letter() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut plan = plan_of(&desk);
     plan["plan"]["items"] = json!([
         {"asks": "What does a green roof cost?", "mood": "nobody knows this field"},
@@ -108,7 +108,7 @@ fn an_edited_plan_is_gone_by_to_the_letter() {
 
 #[test]
 fn the_question_of_a_plan_is_asked_unless_another_is_given() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     desk.write("plan.json", &plan_of(&desk).to_string());
     let own = desk.ibid(&["run", "--plan", "plan.json", "--folder", "docs", "--json"]);
     assert_eq!(own.json()["question"], ASKED);
@@ -118,7 +118,7 @@ fn the_question_of_a_plan_is_asked_unless_another_is_given() {
 
 #[test]
 fn a_section_without_items_is_read_back() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let mut plan = plan_of(&desk);
     let whole = json!({"title": "Outlook", "guidance": "What is to come.", "items": []});
     plan["plan"]["writing"]["sections"].as_array_mut().unwrap().push(whole);
@@ -129,7 +129,7 @@ fn a_section_without_items_is_read_back() {
 
 #[test]
 fn each_fault_of_a_plan_is_told_with_its_field() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let good = plan_of(&desk);
     let item = |asks: &str| json!({"asks": asks});
     let eight: Vec<Value> = (0..8).map(|nth| item(&format!("What is side {nth}?"))).collect();
@@ -182,7 +182,7 @@ fn each_fault_of_a_plan_is_told_with_its_field() {
 
 #[test]
 fn a_form_that_a_plan_does_not_come_in_is_refused_before_anything_is_written() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for form in ["docx", "html", "ris", "csl.json", "obsidian"] {
         let it = desk.ibid(&["plan", ASKED, "--folder", "docs", "-f", form]);
         assert_eq!((it.code, it.out.as_str()), (2, ""), "{form}");

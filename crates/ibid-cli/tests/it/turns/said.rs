@@ -1,7 +1,7 @@
 //! What was said before a question: `--dialogue` and `--input`.
 use serde_json::{Value, json};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 
 const OTHER: &str = "How much does a green roof weigh?";
 const TURNS: &str = r#"[{"assistant": "Which climate?", "user": "The wet one of Bergen."}]"#;
@@ -13,7 +13,7 @@ fn key_terms(plan: &Value) -> Vec<String> {
 
 #[test]
 fn what_was_said_before_is_part_of_the_brief() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let plain = desk.ibid(&["plan", ASKED, "--json"]).json();
     assert!(!key_terms(&plain).contains(&"Bergen".to_owned()));
     desk.write("turns.json", TURNS);
@@ -36,7 +36,7 @@ fn what_was_said_before_is_part_of_the_brief() {
 
 #[test]
 fn an_input_object_is_a_question_with_its_settings_and_flags_go_before_it() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let input =
         json!({"query": ASKED, "breadth": 3, "depth": 1, "mode": "answer", "summaryTokens": 200});
     desk.write("input.json", &input.to_string());
@@ -58,7 +58,7 @@ fn an_input_object_is_a_question_with_its_settings_and_flags_go_before_it() {
 
 #[test]
 fn what_is_wrong_with_an_input_is_told_with_field_and_range() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let bad = |field: &str, value: Value| {
         let mut input = json!({"query": ASKED});
         input[field] = value;

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cli::Desk;
+use crate::cli::TestHome;
 use crate::served::Served;
 
 #[tokio::test]
 async fn what_is_added_while_a_run_goes_on_is_in_the_plan_and_in_the_report() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     // A run that waits for its plan is one that goes on: there is time to say more.
     let asked =

@@ -3,13 +3,13 @@ use serde_json::json;
 
 use super::chrome::Browser;
 use super::{asked, hostile, pages};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Chromium"]
 async fn a_person_asks_watches_reads_checks_rates_asks_on_and_cancels() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
     let at = served.at.clone();
@@ -86,7 +86,7 @@ async fn a_person_asks_watches_reads_checks_rates_asks_on_and_cancels() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Chromium"]
 async fn hostile_words_run_nothing_and_ask_nobody_in_a_browser() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     hostile::attack(&desk);
     let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
@@ -139,7 +139,7 @@ async fn hostile_words_run_nothing_and_ask_nobody_in_a_browser() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Chromium"]
 async fn pages_are_whole_without_script_and_at_any_width() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
     let id = asked(&served, ASKED).await;
@@ -167,7 +167,7 @@ async fn pages_with_orders_to_machines_are_shown_and_give_none() {
         .join("../shared/data/injection/dev/pages.jsonl");
     let text =
         std::fs::read_to_string(&file).unwrap_or_else(|it| panic!("{}: {it}", file.display()));
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let rows: Vec<serde_json::Value> =
         text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     assert!(rows.len() > 50, "{}", rows.len());

@@ -5,13 +5,13 @@ use std::process::Stdio;
 use ibid_report::html::Diagram;
 
 use super::look;
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::export::report_of;
 use crate::served::Served;
 
 #[test]
 fn a_report_is_written_as_one_html_file_by_name_or_by_word() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let docs = desk.docs();
     let it = desk.ibid(&[ASKED, "--folder", &docs, "-o", "report.html", "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -33,7 +33,7 @@ fn a_report_is_written_as_one_html_file_by_name_or_by_word() {
 
 #[test]
 fn runs_are_written_as_a_folder_that_needs_no_server() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let none = desk.ibid(&["view", "bundle", "-o", "site"]);
     assert_eq!(none.code, 1, "{}", none.err);
     let docs = desk.docs();
@@ -64,7 +64,7 @@ fn runs_are_written_as_a_folder_that_needs_no_server() {
 
 #[test]
 fn view_serves_on_a_free_port_and_names_the_page() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]);
     assert_eq!(it.code, 0, "{}", it.err);
     assert_eq!(desk.ibid(&["view", "r_nothing"]).code, 1);
@@ -85,7 +85,7 @@ fn view_serves_on_a_free_port_and_names_the_page() {
 
 #[tokio::test]
 async fn the_served_file_is_the_written_one_and_may_do_as_little() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = super::asked(&served, ASKED).await;
     let it = look(&served, &format!("/v1/runs/{id}/report.html"), None).await;

@@ -2,10 +2,10 @@
 use serde_json::json;
 
 use super::{asked, form, look, posted, seen};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
-fn led_to(it: &super::Seen) -> String {
+fn led_to(it: &super::RenderedPage) -> String {
     assert_eq!(it.status, 303, "{}", it.body);
     it.header("location").to_owned()
 }
@@ -22,7 +22,7 @@ async fn until(served: &Served, id: &str, what: impl Fn(&serde_json::Value) -> b
 
 #[tokio::test]
 async fn a_question_is_asked_planned_approved_rated_and_followed_by_forms_alone() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     // Folders are called by their names in forms, whoever fills them in.
     let docs = "docs".to_owned();
@@ -105,7 +105,7 @@ async fn a_question_is_asked_planned_approved_rated_and_followed_by_forms_alone(
 
 #[tokio::test]
 async fn a_run_is_steered_by_a_form_while_it_goes_on() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let asked = json!({"question": ASKED, "plan": "require_approval"});
     let it = served.post("/v1/runs", &asked).await;
@@ -132,7 +132,7 @@ async fn a_run_is_steered_by_a_form_while_it_goes_on() {
 
 #[tokio::test]
 async fn a_run_is_cancelled_by_a_form() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let it = served.post("/v1/runs", &json!({"question": ASKED, "plan": "require_approval"})).await;
     let id = it.json()["id"].as_str().unwrap().to_owned();
@@ -148,7 +148,7 @@ async fn a_run_is_cancelled_by_a_form() {
 
 #[tokio::test]
 async fn a_page_of_another_site_can_send_no_form() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let places =

@@ -3,7 +3,7 @@ use ibid_report::html::render_standalone;
 use serde_json::{Value, json};
 
 use super::{between, form, look, pages};
-use crate::cli::Desk;
+use crate::cli::TestHome;
 use crate::export::report_of;
 use crate::served::Served;
 
@@ -76,7 +76,7 @@ fn the_file_asks_nobody_for_anything() {
 }
 
 /// A folder whose documents attack in file names, titles, authors, addresses and text.
-pub(crate) fn attack(desk: &Desk) {
+pub(crate) fn attack(desk: &TestHome) {
     let docs = desk.path("docs");
     for (nth, words) in HOSTILE.iter().enumerate() {
         let bare: String = words
@@ -95,7 +95,7 @@ pub(crate) fn attack(desk: &Desk) {
 
 #[tokio::test]
 async fn every_page_shows_hostile_words_and_runs_none() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     attack(&desk);
     let served = Served::start(&desk, &[]);
     let question = format!("How much rain does a green roof retain? {}", HOSTILE[1]);

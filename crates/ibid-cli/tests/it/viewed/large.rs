@@ -13,14 +13,14 @@ use ibid_server::view::report::ReportPage;
 use ibid_server::view::timeline::TimelinePage;
 use ibid_server::view::{PageLayout, render};
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::export::report_of;
 
 const MAX_RUNS: usize = 1_000_000;
 
 /// The events of a run, with its searches, pages and evidence told again until there are so many.
 fn long_story(n: usize) -> Vec<Envelope> {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--jsonl"]);
     assert_eq!(it.code, 0, "{}", it.err);
     let mut events: Vec<Envelope> =

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::chrome::Browser;
 use super::{asked, form, pages};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 /// What is amiss with the place that has the focus; nothing where it can be seen that it has it.
@@ -61,7 +61,7 @@ fn ask(it: &mut Browser, at: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Chromium"]
 async fn all_that_is_done_by_a_mouse_is_done_by_keys_that_show_where_they_are() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
     let at = served.at.clone();
@@ -152,7 +152,7 @@ fn violations(it: &mut Browser, axe: &str) -> String {
 #[ignore = "needs Chromium and axe-core"]
 async fn axe_finds_nothing_amiss_on_any_page() {
     let axe = axe();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
     let id = asked(&served, ASKED).await;
@@ -198,7 +198,7 @@ fn send(it: &mut Browser, field: &str, value: &str, button: &str) {
 #[ignore = "needs Chromium and axe-core"]
 async fn axe_finds_nothing_amiss_where_a_form_leads() {
     let axe = axe();
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let at = served.at.clone();
     let mut it = Browser::start(&at);
@@ -270,7 +270,7 @@ async fn axe_finds_nothing_amiss_where_a_form_leads() {
     it.amiss.retain(|it| !it.contains("a status of 4"));
     assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
     // Signing in.
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     let mut it = Browser::start(&served.at);
     for (scheme, width) in [("light", 1280), ("dark", 320)] {
@@ -286,7 +286,7 @@ async fn axe_finds_nothing_amiss_where_a_form_leads() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Chromium"]
 async fn filters_are_folded_where_it_is_narrow_and_open_where_one_is_set() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     asked(&served, ASKED).await;
     let mut it = Browser::start(&served.at);

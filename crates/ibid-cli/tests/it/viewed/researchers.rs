@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::hostile::HOSTILE;
 use super::{asked, between, look};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::events::samples::{enveloped, run_id};
 use crate::progress::underway;
 use crate::served::{Answer, Served};
@@ -138,7 +138,7 @@ fn words_of_models_in_tasks_failures_and_sites_are_words() {
 
 #[tokio::test]
 async fn the_page_of_a_finished_run_with_a_supervisor_tells_of_its_researchers() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let body = json!({"question": ASKED, "strategy": "supervisor"});
     let it: Answer = served.post("/v1/runs?wait=55", &body).await;

@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use super::{asked, form, look};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 async fn made(served: &Served, id: &str, body: &Value) -> Value {
@@ -13,7 +13,7 @@ async fn made(served: &Served, id: &str, body: &Value) -> Value {
 
 #[tokio::test]
 async fn a_link_shows_one_report_to_anybody_until_it_is_taken_back() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     let token = |it: reqwest::RequestBuilder| it.header("authorization", "Bearer correct-horse");
     let asked = served
@@ -88,7 +88,7 @@ async fn a_link_shows_one_report_to_anybody_until_it_is_taken_back() {
 
 #[tokio::test]
 async fn a_link_ends_with_its_days() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let days_ago = |days: i64| {
@@ -122,7 +122,7 @@ fn records(page: &str) -> Value {
 
 #[tokio::test]
 async fn quotes_of_local_documents_are_kept_back_unless_they_are_wanted() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let docs = desk.docs();
@@ -158,7 +158,7 @@ async fn quotes_of_local_documents_are_kept_back_unless_they_are_wanted() {
 
 #[tokio::test]
 async fn a_link_is_made_and_taken_back_by_forms_and_shown_once() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let place = format!("/r/{id}/share");
@@ -179,7 +179,7 @@ async fn a_link_is_made_and_taken_back_by_forms_and_shown_once() {
 
 #[tokio::test]
 async fn several_runs_are_taken_along_and_deleted_at_once_by_whose_they_are() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let user = |name: &str| {
         assert_eq!(desk.ibid(&["admin", "user", "add", name]).code, 0);
         desk.ibid(&["admin", "user", "token", name]).out.trim().to_owned()
@@ -265,7 +265,7 @@ async fn several_runs_are_taken_along_and_deleted_at_once_by_whose_they_are() {
 
 #[tokio::test]
 async fn a_run_that_goes_on_is_not_deleted_with_others() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let ended = asked(&served, ASKED).await;
     let it = served.post("/v1/runs", &json!({"question": ASKED, "plan": "require_approval"})).await;
@@ -286,7 +286,7 @@ async fn a_run_that_goes_on_is_not_deleted_with_others() {
 
 #[tokio::test]
 async fn why_documents_disagree_is_told_without_their_titles() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/library");
     let served = Served::start_on(&desk, &[library], &[]);
     let id = asked(&served, "How much annual rainfall does a green roof retain?").await;

@@ -1,10 +1,10 @@
 //! Signing in: where a token is asked for, a browser holds a session; each sees their own runs alone.
 use super::{asked, form, look, pages, posted, seen};
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 /// The cookie that an answer sets, as it is sent back.
-fn cookie(it: &super::Seen) -> String {
+fn cookie(it: &super::RenderedPage) -> String {
     it.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
@@ -16,7 +16,7 @@ async fn signed_in(served: &Served, token: &str) -> String {
 
 #[tokio::test]
 async fn a_token_becomes_a_session_that_no_script_reads_and_no_other_site_sends() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     for path in ["/", "/new", "/costs?x=1", "/r/r_1/report"] {
         let it = look(&served, path, None).await;
@@ -100,7 +100,7 @@ async fn plain_post(
 
 #[tokio::test]
 async fn runs_of_others_are_not_there_for_a_browser_either() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let user = |id: &str| {
         assert_eq!(desk.ibid(&["admin", "user", "add", id]).code, 0);
         let it = desk.ibid(&["admin", "user", "token", id]);
@@ -159,7 +159,7 @@ async fn runs_of_others_are_not_there_for_a_browser_either() {
 
 #[tokio::test]
 async fn where_no_token_is_asked_for_nobody_signs_in() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let it = look(&served, "/login?next=%2Fcosts", None).await;

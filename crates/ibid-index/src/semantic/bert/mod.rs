@@ -18,7 +18,7 @@ use self::tensors::TensorFile;
 use self::wordpiece::WordPiece;
 use super::vector::normalize;
 use ibid_core::ports::Embedder;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Tokens of a text that count: sentence-transformers truncates texts for these models to as many.
 const MAX_TOKENS: usize = 256;
@@ -50,7 +50,7 @@ impl Bert {
             Ok(BertModel { tokenizer: words, encoder })
         };
         let parts = load().map_err(|why| {
-            Error::new(Kind::Setup, format!("loading the model in {}", dir.display()))
+            Error::new(ErrorKind::Setup, format!("loading the model in {}", dir.display()))
                 .with_source(why)
                 .with_hint("name a directory with the config.json, tokenizer.json and model.safetensors of a BERT such as all-MiniLM-L6-v2")
         })?;
@@ -125,7 +125,7 @@ impl Embedder for Bert {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let parts = Arc::clone(&self.parts);
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let doing = || Error::new(Kind::Internal, format!("embedding with {}", self.name));
+        let doing = || Error::new(ErrorKind::Internal, format!("embedding with {}", self.name));
         let found = tokio::task::spawn_blocking(move || parts.embed(&texts))
             .await
             .map_err(|error| doing().with_source(error))?;

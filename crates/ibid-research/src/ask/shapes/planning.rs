@@ -11,7 +11,8 @@ use crate::ask::template::{one_line, render};
 use crate::prompts;
 use ibid_core::Result;
 use ibid_core::domain::{
-    Complexity, CoverageRow, DialogueTurn, Item, ItemId, QuestionKind, SearchTask, Variation,
+    ChecklistItem, Complexity, CoverageRow, DialogueTurn, ItemId, QuestionKind, SearchTask,
+    Variation,
 };
 use ibid_core::ports::Prompt;
 
@@ -236,7 +237,7 @@ impl PlanPrompt<'_> {
 /// `Internal` when the template cannot be filled.
 pub(crate) fn add_change_requests(
     mut prompt: Prompt,
-    before: &[Item],
+    before: &[ChecklistItem],
     wishes: &[String],
 ) -> Result<Prompt> {
     let seen = join_rows(before.iter().map(|it| format!("- {}", one_line(&it.asks))));
@@ -306,7 +307,7 @@ pub struct QueriesPrompt<'a> {
     /// The refined question.
     pub question: &'a str,
     /// The open items, each with its coverage row, where there is one.
-    pub items: &'a [(&'a Item, Option<&'a CoverageRow>)],
+    pub items: &'a [(&'a ChecklistItem, Option<&'a CoverageRow>)],
     /// What was searched before.
     pub searched: &'a [String],
     /// Whether each query is also wanted in PubMed's syntax.

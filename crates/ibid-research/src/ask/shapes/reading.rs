@@ -11,7 +11,7 @@ use crate::ask::STEP_WITH_HINTS;
 use crate::ask::template::{numbered, one_line, untrusted};
 use crate::prompts;
 use ibid_core::Result;
-use ibid_core::domain::{Coverage, Item, ItemId, Stance};
+use ibid_core::domain::{ChecklistItem, Coverage, ItemId, Stance};
 use ibid_core::ports::Prompt;
 
 /// Longest claim, in characters.
@@ -23,7 +23,7 @@ pub struct WeighPrompt<'a> {
     /// The refined question.
     pub question: &'a str,
     /// The checklist.
-    pub items: &'a [Item],
+    pub items: &'a [ChecklistItem],
     /// The page's title.
     pub title: &'a str,
     /// One batch of its sentences with their numbers, from
@@ -141,7 +141,7 @@ pub struct CoverPrompt<'a> {
     /// The refined question.
     pub question: &'a str,
     /// The item.
-    pub item: &'a Item,
+    pub item: &'a ChecklistItem,
     /// The claims for it, each with the domain it comes from.
     pub evidence: &'a [(String, String)],
     /// The language of the gap, by [`language_name`](super::language_name).

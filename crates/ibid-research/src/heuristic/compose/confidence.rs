@@ -1,18 +1,18 @@
 //! The confidence of a report in what it says.
 use crate::draft::DraftConflict;
 use crate::heuristic::answer::{self, RankedPoint, YesNoTally};
-use crate::heuristic::choose::{Point, independent_sources};
+use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS};
 use ibid_core::Result;
-use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, Notes};
+use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, EvidenceStore};
 
 /// The confidence of `said`, and the rules that gave it: how many independent sources say the same, how many
 /// are on the subject, whether any disagrees or doubts, and whether the words are those of the question.
 pub(super) fn confidence_mark(
-    notes: &Notes,
-    said: &[&Point],
+    notes: &EvidenceStore,
+    said: &[&ClaimCluster],
     conflicts: &[DraftConflict],
     best: Option<&RankedPoint<'_>>,
     lean: Option<&YesNoTally>,

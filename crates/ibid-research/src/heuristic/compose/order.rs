@@ -1,14 +1,17 @@
 //! Puts the sentences of a section into reading order.
-use crate::heuristic::choose::Point;
+use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::lexicon::jaccard;
 use crate::thresholds::{MIN_PARAGRAPH_SIMILARITY, SAME_PAGE_HALF_DISTANCE, SAME_PAGE_SIMILARITY};
-use ibid_core::domain::{Evidence, Notes};
+use ibid_core::domain::{Evidence, EvidenceStore};
 
 /// Maximum number of sentences of a paragraph.
-const PARAGRAPH: usize = 4;
+const MAX_PARAGRAPH_SENTENCES: usize = 4;
 
 /// Steps keep the order of their page; the page with the best steps comes first.
-pub(super) fn steps_by_page<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Vec<&'a Point>> {
+pub(super) fn steps_by_page<'a>(
+    notes: &EvidenceStore,
+    chosen: Vec<&'a ClaimCluster>,
+) -> Vec<Vec<&'a ClaimCluster>> {
     let mut pages: Vec<(f32, u32)> = Vec::new();
     for it in &chosen {
         let page = page_position(notes, it).0;
@@ -21,7 +24,7 @@ pub(super) fn steps_by_page<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Ve
     pages
         .into_iter()
         .map(|(_, page)| {
-            let mut own: Vec<&Point> = chosen
+            let mut own: Vec<&ClaimCluster> = chosen
                 .iter()
                 .copied()
                 .filter(|point| page_position(notes, point).0 == page)
@@ -34,12 +37,15 @@ pub(super) fn steps_by_page<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Ve
 
 /// The best sentence first, then what follows on the same page, or else the most similar. A new paragraph
 /// begins where nothing is similar, or after four sentences.
-pub(super) fn reading_order<'a>(notes: &Notes, chosen: &[&'a Point]) -> Vec<Vec<&'a Point>> {
-    let mut left: Vec<&Point> = chosen.to_vec();
-    let mut out: Vec<Vec<&Point>> = Vec::new();
+pub(super) fn reading_order<'a>(
+    notes: &EvidenceStore,
+    chosen: &[&'a ClaimCluster],
+) -> Vec<Vec<&'a ClaimCluster>> {
+    let mut left: Vec<&ClaimCluster> = chosen.to_vec();
+    let mut out: Vec<Vec<&ClaimCluster>> = Vec::new();
     while !left.is_empty() {
         let mut paragraph = vec![left.remove(0)];
-        while paragraph.len() < PARAGRAPH && !left.is_empty() {
+        while paragraph.len() < MAX_PARAGRAPH_SENTENCES && !left.is_empty() {
             let last = paragraph[paragraph.len() - 1];
             let (at, near) = left
                 .iter()
@@ -64,12 +70,12 @@ pub(super) fn reading_order<'a>(notes: &Notes, chosen: &[&'a Point]) -> Vec<Vec<
     out
 }
 
-fn page_position(notes: &Notes, point: &Point) -> (u32, usize) {
+fn page_position(notes: &EvidenceStore, point: &ClaimCluster) -> (u32, usize) {
     let first: Option<&Evidence> = point.evidence.first().map(|it| &notes.evidence[*it]);
     first.map_or((0, 0), |evidence| (evidence.source.number(), evidence.passage.first()))
 }
 
-fn point_similarity(notes: &Notes, one: &Point, other: &Point) -> f32 {
+fn point_similarity(notes: &EvidenceStore, one: &ClaimCluster, other: &ClaimCluster) -> f32 {
     let ((page, at), (other_page, other_at)) =
         (page_position(notes, one), page_position(notes, other));
     let beside = if page == other_page {
@@ -81,7 +87,7 @@ fn point_similarity(notes: &Notes, one: &Point, other: &Point) -> f32 {
 }
 
 /// Neighbours from one page are put in the order of that page.
-fn sort_by_page(notes: &Notes, paragraph: &mut [&Point]) {
+fn sort_by_page(notes: &EvidenceStore, paragraph: &mut [&ClaimCluster]) {
     for at in 1..paragraph.len() {
         let mut now = at;
         while now > 0 {

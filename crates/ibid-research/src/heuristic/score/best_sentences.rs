@@ -1,7 +1,7 @@
 //! The best few sentences of a page for each item.
 use std::collections::BTreeMap;
 
-use super::limits::{CHUNK, PAGE_CUT};
+use super::limits::{CHUNK_CHARS, PAGE_CUT};
 use ibid_core::domain::{BlockKind, ItemId, Page, Stance};
 
 pub(super) struct SentenceMatch {
@@ -22,7 +22,7 @@ pub(super) fn unit_of(page: &Page, n: usize) -> (usize, usize) {
         .rposition(|sentence| sentence.kind == BlockKind::Heading)
         .unwrap_or(0);
     let chunk = match sentences.get(n) {
-        Some(it) if page.text().len() > PAGE_CUT => it.start as usize / CHUNK,
+        Some(it) if page.text().len() > PAGE_CUT => it.start as usize / CHUNK_CHARS,
         _ => 0,
     };
     (chunk, heading)

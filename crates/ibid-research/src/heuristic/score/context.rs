@@ -5,7 +5,7 @@ use super::page::PageSentences;
 /// Maximum number of sentences of a page that is about a single subject, such as an abstract.
 const SHORT_PAGE: usize = 15;
 /// Sentences before one that still tell its subject, on a longer page.
-const REACH: usize = 4;
+const CONTEXT_SENTENCES: usize = 4;
 
 /// A sentence as a item_matcher sees it.
 pub(super) struct SentenceView<'a> {
@@ -46,7 +46,7 @@ impl<'a> SentenceContext<'a> {
             Some((before, ids)) if before + 1 == n => ids.as_slice(),
             _ => &[],
         };
-        let from = if all.len() <= SHORT_PAGE { 0 } else { at.saturating_sub(REACH) };
+        let from = if all.len() <= SHORT_PAGE { 0 } else { at.saturating_sub(CONTEXT_SENTENCES) };
         let to = if all.len() <= SHORT_PAGE { all.len() } else { at + 1 };
         let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
         topic.sort_unstable();

@@ -1,6 +1,6 @@
 //! What a sentence is scored against for each item of the plan.
-use crate::heuristic::kinds::question_kind;
 use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::question_kind::question_kind;
 use crate::prompts;
 use crate::prompts::Facet;
 use ibid_core::Result;
@@ -14,7 +14,7 @@ pub(super) struct ItemMatcher {
     /// Whether the item asks the question itself or a part of it.
     pub(super) core: bool,
     pub(super) kind: QuestionKind,
-    pub(super) asked: String,
+    pub(super) question_text: String,
     pub(super) terms: Vec<WeightedTerm>,
     /// The terms of what is asked of the subject of the question.
     pub(super) aspect: Vec<WeightedTerm>,
@@ -58,7 +58,7 @@ pub(super) fn build_item_matchers(
             aspect,
             core,
             kind: if part { question_kind(&asked, words) } else { brief.kind },
-            asked,
+            question_text: asked,
             terms: if core && !part { question.to_vec() } else { terms },
             facet,
             side,

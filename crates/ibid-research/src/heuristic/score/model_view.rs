@@ -18,7 +18,7 @@ impl RelevanceScorer {
         lines: &PageSentences,
     ) -> (Vec<usize>, usize) {
         let words = &self.words.sentence;
-        let poisoned = self.orders.poisoned_sentences(page, lines.lines.iter().map(|line| line.0));
+        let poisoned = self.orders.injected_sentences(page, lines.lines.iter().map(|line| line.0));
         let (orders, rest): (Vec<usize>, Vec<usize>) =
             lines.lines.iter().map(|line| line.0).partition(|n| poisoned.contains(n));
         let fit =

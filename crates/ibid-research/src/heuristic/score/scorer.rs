@@ -21,7 +21,7 @@ use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, te
 use super::yes_no_claim::YesNoClaim;
 
 /// Words on each side of a date or measure that say what it refers to.
-const NEAR: usize = 10;
+const NUMBER_CONTEXT_WORDS: usize = 10;
 /// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
 const FEW_SENTENCES: u32 = 20;
 /// Maximum number of abbreviations learnt.
@@ -32,7 +32,7 @@ pub(crate) struct RelevanceScorer {
     pub(super) lexicon: StemInterner,
     pub(super) words: &'static Phrases,
     /// The question.
-    pub(super) asked: String,
+    pub(super) question_text: String,
     pub(super) orders: InjectionDetector,
     pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
@@ -99,7 +99,7 @@ impl RelevanceScorer {
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
-            asked: brief.question.clone(),
+            question_text: brief.question.clone(),
             orders: InjectionDetector::from_brief(brief)?,
             pairs,
             question_verb,
@@ -263,8 +263,8 @@ impl RelevanceScorer {
         let mut best: f32 = 0.0;
         for place in at {
             let nth = words.partition_point(|it| it.span.start < place);
-            let from = nth.saturating_sub(NEAR);
-            let to = (nth + NEAR).min(words.len());
+            let from = nth.saturating_sub(NUMBER_CONTEXT_WORDS);
+            let to = (nth + NUMBER_CONTEXT_WORDS).min(words.len());
             if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
                 best = best.max(self.relevance(&text[first.span.start..last.span.end]));
             }
@@ -284,7 +284,7 @@ impl RelevanceScorer {
 
     /// The question.
     pub(crate) fn question(&self) -> &str {
-        &self.asked
+        &self.question_text
     }
 
     pub(crate) fn lexicon(&mut self) -> &mut StemInterner {

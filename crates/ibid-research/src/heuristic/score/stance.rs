@@ -123,8 +123,8 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
 mod tests {
     use super::*;
     use crate::heuristic::intake::subjects;
-    use crate::heuristic::kinds::question_kind;
     use crate::heuristic::lexicon::spaced;
+    use crate::heuristic::question_kind::question_kind;
     use crate::{plan_from_brief, prompts};
     use ibid_core::domain::Brief;
 

@@ -4,19 +4,19 @@ use super::item_matchers::ItemMatcher;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
 use crate::heuristic::intake::{content_weight, is_verb};
-use crate::heuristic::kinds::question_kind;
+use crate::heuristic::question_kind::question_kind;
 use crate::thresholds::{
     ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Item, ItemId, QuestionKind};
+use ibid_core::domain::{Brief, ChecklistItem, ItemId, QuestionKind};
 
 /// Number of content words from which a question is specific.
-const SPECIFIC: usize = 3;
+const MIN_SPECIFIC_WORDS: usize = 3;
 /// Words at the beginning of a sentence that name its subject.
-const LEAD: usize = 7;
+const SUBJECT_WINDOW: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
-const FEW: usize = 6;
+const MAX_DECIDING_WORDS: usize = 6;
 
 /// Share of the words of a question that the lead of a sentence about its subject has.
 const MIN_LEAD_OVERLAP: f32 = 0.6;
@@ -24,7 +24,7 @@ const MIN_LEAD_OVERLAP: f32 = 0.6;
 /// The first words of `text`.
 fn lead(text: &str) -> &str {
     let words = tokens(text);
-    &text[..words.get(LEAD).map_or(text.len(), |it| it.span.start)]
+    &text[..words.get(SUBJECT_WINDOW).map_or(text.len(), |it| it.span.start)]
 }
 
 impl RelevanceScorer {
@@ -104,7 +104,7 @@ impl RelevanceScorer {
     /// What an item that is a part of the question asks, and the kind of answer that it wants.
     pub(crate) fn part_question(&self, item: ItemId) -> Option<(QuestionKind, String)> {
         let part = self.part(item)?;
-        Some((part.kind, part.asked.clone()))
+        Some((part.kind, part.question_text.clone()))
     }
 
     /// Share of the content words of a part of the question in `text`, 0 to 1; 0 for an item that is no part.
@@ -130,7 +130,7 @@ impl RelevanceScorer {
     }
 
     /// Adds an item to score for.
-    pub(crate) fn add_item(&mut self, brief: &Brief, item: &Item) {
+    pub(crate) fn add_item(&mut self, brief: &Brief, item: &ChecklistItem) {
         let terms = part_terms(&mut self.lexicon, item, false, brief);
         let aspect = aspect_terms(&mut self.lexicon, &item.asks, brief);
         self.related.extend(related_terms(&mut self.lexicon, std::iter::once(&item.asks)));
@@ -139,7 +139,7 @@ impl RelevanceScorer {
             aspect,
             core: true,
             kind: question_kind(&item.asks, self.words),
-            asked: item.asks.clone(),
+            question_text: item.asks.clone(),
             terms,
             facet: None,
             side: false,
@@ -173,7 +173,7 @@ impl RelevanceScorer {
     pub(crate) fn term_share(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         let content_terms = || self.question.iter().filter(|it| it.weight >= 1.0);
-        if content_terms().count() > FEW {
+        if content_terms().count() > MAX_DECIDING_WORDS {
             return 1.0;
         }
         let met = content_terms()
@@ -183,7 +183,7 @@ impl RelevanceScorer {
 
     /// Whether the question has enough content words that a sentence which answers it has some of them.
     pub(crate) fn is_specific(&self) -> bool {
-        self.question.iter().filter(|it| it.weight >= 1.0).count() >= SPECIFIC
+        self.question.iter().filter(|it| it.weight >= 1.0).count() >= MIN_SPECIFIC_WORDS
     }
 
     /// Whether `text` has the verb the question asks about, or one near it; `true` where it asks about none.

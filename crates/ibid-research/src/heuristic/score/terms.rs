@@ -6,7 +6,7 @@ use crate::heuristic::intake::{content_weight, is_weak};
 use crate::heuristic::lexicon::{StemInterner, agent_noun_variants};
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
-use ibid_core::domain::{Brief, Item};
+use ibid_core::domain::{Brief, ChecklistItem};
 
 /// A question term and its weight.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ pub(super) fn push_term(found: &mut Vec<WeightedTerm>, id: u32, weight: f32) {
 
 pub(super) fn part_terms(
     lexicon: &mut StemInterner,
-    item: &Item,
+    item: &ChecklistItem,
     side: bool,
     brief: &Brief,
 ) -> Vec<WeightedTerm> {

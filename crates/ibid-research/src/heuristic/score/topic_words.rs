@@ -5,7 +5,7 @@ use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 
 /// How many of the nearest sentences are used, and how many words are learnt.
-const NEAREST: usize = 24;
+const NEAREST_SENTENCES: usize = 24;
 const TOPIC_WORDS: usize = 16;
 
 impl RelevanceScorer {
@@ -21,7 +21,7 @@ impl RelevanceScorer {
             }
         }
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        near.truncate(NEAREST);
+        near.truncate(NEAREST_SENTENCES);
         let mut shared: BTreeMap<u32, f32> = BTreeMap::new();
         for (score, page, nth) in &near {
             for id in &lines[*page].lines[*nth].1 {

@@ -1,7 +1,7 @@
 //! The text of a run with its citations as annotations.
 use serde_json::{Value, json};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Report, Source};
 use ibid_core::record::Run;
 use ibid_report::citation_spans::{CitationSpan, text_with_citations};
@@ -20,12 +20,12 @@ pub(super) fn output_text(run: &Run) -> Option<String> {
         return Some(text_with_citations(report).0);
     }
     let found_nothing = ResultSubtype::from_run(run) == ResultSubtype::NoAnswer
-        || run.failure == Some(Kind::NotFound);
+        || run.failure == Some(ErrorKind::NotFound);
     found_nothing.then(|| {
         let answer = run
             .question
             .as_ref()
-            .is_some_and(|question| question.mode == ibid_core::domain::Mode::Answer);
+            .is_some_and(|question| question.mode == ibid_core::domain::OutputMode::Answer);
         // Add the hint only; the text already says that nothing was found.
         let fault = failure(run, ResultSubtype::NoAnswer).filter(|_| !answer);
         let hint = fault.and_then(|error| error.hint().map(crate::view::format::sentence));

@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 
 use super::super::api_error::{ApiError, ApiResult};
 use super::super::extract::PathParams;
-use ibid_core::domain::{Effort, Mode};
+use ibid_core::domain::{Effort, OutputMode};
 
 /// A model name of OpenAI's clients. It selects the kind of research, not a language model.
 pub(super) struct ModelAlias {
     pub(super) id: &'static str,
-    pub(super) mode: Mode,
+    pub(super) mode: OutputMode,
     pub(super) effort: Option<Effort>,
 }
 
 /// The offered names.
 const MODEL_ALIASES: [ModelAlias; 3] = [
-    ModelAlias { id: "ibid", mode: Mode::Report, effort: None },
-    ModelAlias { id: "ibid-answer", mode: Mode::Answer, effort: None },
-    ModelAlias { id: "ibid-quick", mode: Mode::Report, effort: Some(Effort::Quick) },
+    ModelAlias { id: "ibid", mode: OutputMode::Report, effort: None },
+    ModelAlias { id: "ibid-answer", mode: OutputMode::Answer, effort: None },
+    ModelAlias { id: "ibid-quick", mode: OutputMode::Report, effort: Some(Effort::Quick) },
 ];
 
 /// The alias with this name.

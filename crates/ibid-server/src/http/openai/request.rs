@@ -8,7 +8,7 @@ use super::super::api_error::{ApiError, ApiResult};
 use super::super::values::invalid_value;
 use super::models::find_alias;
 use crate::request::{DIALOGUE, ResearchRequest, whole_number};
-use ibid_core::domain::Mode;
+use ibid_core::domain::OutputMode;
 
 /// A parsed request.
 pub(super) struct OpenAiRequest {
@@ -258,7 +258,7 @@ fn set_mode_from_model(own: &mut Map<String, Value>, model: &Value) -> ApiResult
     };
     let it = find_alias(id)?;
     let mode = match it.mode {
-        Mode::Answer => "answer",
+        OutputMode::Answer => "answer",
         _ => "report",
     };
     own.entry("mode").or_insert(mode.into());

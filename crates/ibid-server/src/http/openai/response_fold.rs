@@ -346,7 +346,7 @@ impl ResponseFold {
         let Some(report) = self.run.report.as_deref() else {
             return out.into();
         };
-        let ratio = |ratio: ibid_core::domain::Ratio| format!("{}/{}", ratio.held, ratio.total);
+        let ratio = |ratio: ibid_core::domain::Ratio| format!("{}/{}", ratio.passed, ratio.total);
         let word = |reason: StopReason| json!(reason).as_str().unwrap_or_default().to_owned();
         for (name, value) in [
             ("ibid.stop_reason", word(report.method.stop)),

@@ -12,7 +12,7 @@ use crate::http::values::invalid_value;
 use crate::view::format::truncate;
 use crate::view::render;
 use crate::view::runs::{DeletePage, DeletionCandidate};
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, ErrorKind};
 use ibid_report::{ExportOptions, ExportOutput, ReportFormat};
 
 /// Maximum number of runs of one action.
@@ -85,7 +85,7 @@ pub(super) async fn export(visitor: Visitor, RawQuery(query): RawQuery) -> ApiRe
         ExportOutput::Folder(files).into_bytes()
     });
     let bytes = archiving.await.map_err(|error| {
-        Error::new(Kind::Internal, "creating an archive of reports").with_source(error)
+        Error::new(ErrorKind::Internal, "creating an archive of reports").with_source(error)
     })??;
     let disposition = format!("attachment; filename=\"ibid-reports-{name}.zip\"");
     let mut response = ([(header::CONTENT_TYPE, "application/zip")], bytes).into_response();

@@ -73,9 +73,9 @@ fn check_row(it: &HealthFinding) -> HealthCheckRow {
     HealthCheckRow {
         name: it.name.to_owned(),
         state: match it.state {
-            HealthState::Good => ("covered", "ok"),
-            HealthState::Doubtful => ("partial", "warning"),
-            HealthState::Bad => ("conflict", "error"),
+            HealthState::Ok => ("covered", "ok"),
+            HealthState::Warning => ("partial", "warning"),
+            HealthState::Error => ("conflict", "error"),
         },
         found: single_line(&it.found),
         fix: it.fix.as_deref().map(single_line),

@@ -12,13 +12,13 @@ use crate::http::values::invalid_value;
 use crate::view::live::RunHeader;
 use crate::view::render;
 use crate::view::share::SharePage;
-use ibid_core::domain::Share;
+use ibid_core::domain::ShareLink;
 use ibid_report::html;
 
 async fn share_page(
     mine: &OwnedRun,
     visitor: &Visitor,
-    link: Option<(String, Share)>,
+    link: Option<(String, ShareLink)>,
 ) -> ApiResult<HtmlPage> {
     let (run, report) = mine.report().await?;
     Ok(HtmlPage(render(&SharePage {
@@ -45,7 +45,7 @@ pub(super) async fn create(
 ) -> ApiResult<HtmlPage> {
     let fields = FormFields::parse(bytes)?;
     let days = match fields.get("days") {
-        "" => Share::DAYS,
+        "" => ShareLink::DAYS,
         days => days.parse().map_err(|_| invalid_value("days", "must be a whole number"))?,
     };
     let (token, share) = create_share(&mine, days, fields.get("private") == "yes").await?;

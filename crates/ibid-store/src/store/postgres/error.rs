@@ -1,6 +1,6 @@
 //! Errors of PostgreSQL, described for the operator.
 use super::super::error::StoreError;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 
 /// Describes `cause`, which happened while `doing` something to the database at `location`.
 pub(super) fn store_error(location: &str, doing: &str, cause: &sqlx::Error) -> StoreError {
@@ -41,26 +41,29 @@ pub(super) fn is_transient(fault: &sqlx::Error) -> bool {
     }
 }
 
-fn advice(fault: &sqlx::Error) -> (Kind, Option<&'static str>) {
+fn advice(fault: &sqlx::Error) -> (ErrorKind, Option<&'static str>) {
     let code = code(fault).unwrap_or_default();
     match &*code {
         "53100" | "53200" => (
-            Kind::Setup,
+            ErrorKind::Setup,
             Some("free disk space or memory on the server; nothing acknowledged was lost"),
         ),
-        "28000" | "28P01" => (Kind::Setup, Some("check the user and password in `store.url`")),
-        "3D000" => (Kind::Setup, Some("create the database, or set `store.url` to another")),
-        "42501" => {
-            (Kind::Setup, Some("allow the role in `store.url` to create a schema in its database"))
+        "28000" | "28P01" => (ErrorKind::Setup, Some("check the user and password in `store.url`")),
+        "3D000" => (ErrorKind::Setup, Some("create the database, or set `store.url` to another")),
+        "42501" => (
+            ErrorKind::Setup,
+            Some("allow the role in `store.url` to create a schema in its database"),
+        ),
+        "25006" => {
+            (ErrorKind::Setup, Some("the server is read-only: set `store.url` to the primary"))
         }
-        "25006" => (Kind::Setup, Some("the server is read-only: set `store.url` to the primary")),
         _ if is_transient(fault) => (
-            Kind::Transient,
+            ErrorKind::Transient,
             Some("check that the server is running and reachable; nothing acknowledged was lost"),
         ),
         _ if matches!(fault, sqlx::Error::Configuration(_)) => {
-            (Kind::Setup, Some("check `store.url`"))
+            (ErrorKind::Setup, Some("check `store.url`"))
         }
-        _ => (Kind::Internal, None),
+        _ => (ErrorKind::Internal, None),
     }
 }

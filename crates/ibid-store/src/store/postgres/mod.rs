@@ -23,7 +23,7 @@ use super::queue::{self, QUEUE_LENGTH, WriteQueue};
 use super::statement::{DbSession, query};
 use super::write::{OwnerScope, ScopedWrite, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use open::PostgresAccess;
 
@@ -166,7 +166,7 @@ impl Backend for PostgresBackend {
         }
         let runs: Vec<&str> = incomplete.iter().map(|(run,)| run.as_str()).collect();
         let what = format!("{} lacks events of {}", self.location(), runs.join(", "));
-        Err(Error::new(Kind::Setup, what).with_hint("restore the database from a backup"))
+        Err(Error::new(ErrorKind::Setup, what).with_hint("restore the database from a backup"))
     }
 
     fn location(&self) -> String {

@@ -9,7 +9,7 @@ use super::super::error::RECONNECT;
 use super::super::write::OwnerScope;
 use super::error::{is_transient, store_error};
 use super::session::restrict_to_scope;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The steps from each version of the schema to the next, beginning with an empty database.
 const MIGRATIONS: &[&str] = &[
@@ -53,7 +53,7 @@ impl PostgresAccess {
     /// `Setup` for any other text. The error does not contain the address, which may contain a password.
     pub(super) fn parse(url: &str) -> Result<PostgresAccess> {
         let invalid = || {
-            Error::new(Kind::Setup, "reading `store.url`").with_hint(
+            Error::new(ErrorKind::Setup, "reading `store.url`").with_hint(
                 "write it as postgres://user:password@host:5432/database, or unset it; `DATABASE_URL` sets it too",
             )
         };
@@ -227,7 +227,7 @@ impl PostgresAccess {
     }
 
     fn prepare_error(&self, what: String, hint: &str) -> PrepareError {
-        PrepareError::Unusable(Error::new(Kind::Setup, what).with_hint(hint))
+        PrepareError::Unusable(Error::new(ErrorKind::Setup, what).with_hint(hint))
     }
 }
 

@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use super::super::error::StoreError;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 
 /// Primary result codes of SQLite (<https://www.sqlite.org/rescode.html>).
 mod code {
@@ -40,31 +40,31 @@ fn primary_code(fault: &sqlx::Error) -> Option<u32> {
     Some(code & 0xff)
 }
 
-fn advice(code: Option<u32>) -> (Kind, Option<&'static str>) {
+fn advice(code: Option<u32>) -> (ErrorKind, Option<&'static str>) {
     match code {
         Some(code::FULL) => (
-            Kind::Setup,
+            ErrorKind::Setup,
             Some("free some disk space, then continue with `ibid resume`; nothing was lost"),
         ),
         Some(code::IOERR) => (
-            Kind::Setup,
+            ErrorKind::Setup,
             Some(
                 "check the disk and its free space, then continue with `ibid resume`; nothing acknowledged was lost",
             ),
         ),
         Some(code::READONLY | code::CANTOPEN | code::PERM) => (
-            Kind::Setup,
+            ErrorKind::Setup,
             Some("make the data directory writable, or set `IBID_DATA_DIR` to another"),
         ),
         Some(code::CORRUPT | code::NOTADB) => (
-            Kind::Setup,
+            ErrorKind::Setup,
             Some(
                 "the file is damaged or was not written by Ibid: move it away, or restore it from a backup",
             ),
         ),
         Some(code::BUSY | code::LOCKED) => {
-            (Kind::Transient, Some("another process is writing to it; try again"))
+            (ErrorKind::Transient, Some("another process is writing to it; try again"))
         }
-        _ => (Kind::Internal, None),
+        _ => (ErrorKind::Internal, None),
     }
 }

@@ -20,7 +20,7 @@ use super::queue::{self, QUEUE_LENGTH, WriteQueue};
 use super::statement::DbSession;
 use super::write::{OwnerScope, ScopedWrite, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 pub use open::database;
 
@@ -74,14 +74,6 @@ impl SqlStore<SqliteBackend> {
         let mut writer = writer.lock().await;
         while writer.join_next().await.is_some() {}
     }
-
-    /// Checks every page of the file for damage.
-    ///
-    /// # Errors
-    /// `Setup` with what is damaged.
-    pub async fn integrity_check(&self) -> Result<()> {
-        self.backend.check_integrity().await
-    }
 }
 
 impl SqliteBackend {
@@ -131,7 +123,7 @@ impl Backend for SqliteBackend {
             return Ok(());
         }
         let what = format!("{} is damaged: {}", self.location(), found.join("; "));
-        Err(Error::new(Kind::Setup, what)
+        Err(Error::new(ErrorKind::Setup, what)
             .with_hint("move the file away, or restore it from a backup"))
     }
 

@@ -9,7 +9,7 @@ use sqlx::{Connection, SqliteConnection, SqlitePool};
 use super::error::{is_busy, store_error};
 use ibid_core::files::private_dir;
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The steps from each version of the schema to the next, beginning with an empty database.
 const MIGRATIONS: &[&str] = &[
@@ -39,13 +39,13 @@ pub fn database(data_dir: &Path) -> PathBuf {
 /// and pages may be private.
 pub(super) fn prepare(data_dir: &Path) -> Result<PathBuf> {
     let refused = |cause: io::Error| {
-        Error::new(Kind::Setup, format!("creating the data directory {}", data_dir.display()))
+        Error::new(ErrorKind::Setup, format!("creating the data directory {}", data_dir.display()))
             .with_source(cause)
             .with_hint("make it writable, or set `IBID_DATA_DIR` to another directory")
     };
     if data_dir.exists() && !data_dir.is_dir() {
         return Err(Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!("data directory {} is not a directory", data_dir.display()),
         )
         .with_hint("set `IBID_DATA_DIR` to another directory"));
@@ -55,7 +55,7 @@ pub(super) fn prepare(data_dir: &Path) -> Result<PathBuf> {
     if let Err(cause) = private_file(&path)
         && cause.kind() != io::ErrorKind::AlreadyExists
     {
-        return Err(Error::new(Kind::Setup, format!("creating {}", path.display()))
+        return Err(Error::new(ErrorKind::Setup, format!("creating {}", path.display()))
             .with_source(cause)
             .with_hint("make the data directory writable, or set `IBID_DATA_DIR` to another"));
     }
@@ -118,7 +118,7 @@ async fn migrate(path: &Path, db: &mut SqliteConnection) -> Result<()> {
     let steps = usize::try_from(from).ok().and_then(|from| MIGRATIONS.get(from..));
     let Some(steps) = steps else {
         return Err(Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!(
                 "{} has schema version {from}; this Ibid supports up to {}",
                 path.display(),

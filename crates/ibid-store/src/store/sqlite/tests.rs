@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::SqliteStore;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Block, BlockKind, Page, PageDraft, RunId};
 use ibid_core::ports::{EventLog, FrozenClock, Store};
 use ibid_core::record::{Event, Phase};
@@ -45,7 +45,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
                 Err(fault) => break fault,
             }
         };
-        assert_eq!(fault.kind(), Kind::Setup, "{fault:?}");
+        assert_eq!(fault.kind(), ErrorKind::Setup, "{fault:?}");
         assert!(fault.chain().contains("ibid.db"), "{fault:?}");
         assert!(fault.hint().unwrap().contains("disk space"));
         assert!(kept.len() > 5);
@@ -58,7 +58,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
             }
         }
         assert!(told > 0, "the disk never filled");
-        store.integrity_check().await.unwrap();
+        store.check_integrity().await.unwrap();
         let roomy = SqliteStore::open(dir.path()).await.unwrap();
         let before = roomy.events(&run, 0).await.unwrap();
         assert_eq!(before.len() as u32, told);
@@ -67,7 +67,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
     for page in &kept {
         assert_eq!(store.page(page.hash()).await.unwrap().as_ref(), Some(page));
     }
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
 }
 
 #[tokio::test]

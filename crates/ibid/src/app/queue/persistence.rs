@@ -4,7 +4,7 @@ use super::super::spending::Submission;
 use ibid_core::domain::{Question, RunId};
 use ibid_core::ports::AcceptOutcome;
 use ibid_core::record::{EVENT_VERSION, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 impl App {
     /// Stores `question` as the queued run `run`; [`App::resume`] starts it. The same commit reserves a place and money of the owner's
@@ -20,7 +20,7 @@ impl App {
         submission: Submission,
     ) -> Result<AcceptOutcome> {
         if question.text.trim().is_empty() {
-            return Err(Error::new(Kind::Usage, "question is empty"));
+            return Err(Error::new(ErrorKind::Usage, "question is empty"));
         }
         let mut question = self.resolve_question(question)?;
         let owner = submission.owner.as_ref();
@@ -42,11 +42,11 @@ impl App {
     /// Whether a run that failed here with `fault` does not belong to this server: it was never stored, or another server has taken it.
     pub(super) async fn is_owned_elsewhere(&self, run: &RunId, fault: &Error) -> Result<bool> {
         match fault.kind() {
-            Kind::NotFound => match self.row(run).await {
-                Err(it) if it.kind() == Kind::NotFound => Ok(true),
+            ErrorKind::NotFound => match self.row(run).await {
+                Err(it) if it.kind() == ErrorKind::NotFound => Ok(true),
                 row => row.map(|_| false),
             },
-            Kind::Transient => self.locks().await?.is_taken_over(run).await,
+            ErrorKind::Transient => self.locks().await?.is_taken_over(run).await,
             _ => Ok(false),
         }
     }
@@ -55,7 +55,7 @@ impl App {
     ///
     /// # Errors
     /// `Transient` if another process works on it after all; those of the store.
-    pub async fn fail_run(&self, run: &RunId, fault: &Error) -> Result<()> {
+    pub(crate) async fn fail_run(&self, run: &RunId, fault: &Error) -> Result<()> {
         let store = self.existing_store(run).await?;
         let lease = self.acquire_lease(run).await?;
         let store = App::with_lease(store, run, &*lease);

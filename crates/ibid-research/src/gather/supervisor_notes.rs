@@ -1,8 +1,8 @@
 //! What a supervisor sees of its researchers' work: their notes, and the quotes behind them.
-use ibid_core::domain::{Evidence, Notes, TeamSettings, public_address};
+use ibid_core::domain::{Evidence, EvidenceStore, TeamSettings, public_address};
 
 /// Maximum number of words of one raw note: a long quote would leave no room for others.
-const QUOTED: usize = 80;
+const MAX_NOTE_WORDS: usize = 80;
 
 /// The newest notes that fit into the limits on bullets and words, in order.
 pub(super) fn compressed_notes(notes: &[String], team: &TeamSettings) -> Vec<String> {
@@ -18,11 +18,11 @@ pub(super) fn compressed_raw_notes(raw: &[String], team: &TeamSettings) -> Vec<S
 }
 
 /// The raw note of a finding: who found it, the words of its source, and its address.
-pub(super) fn raw_note(researcher: &str, finding: &Evidence, notes: &Notes) -> String {
+pub(super) fn raw_note(researcher: &str, finding: &Evidence, notes: &EvidenceStore) -> String {
     let text = finding.passage.text();
     let mut words: Vec<&str> = text.expose().split_whitespace().collect();
-    let cut = words.len() > QUOTED;
-    words.truncate(QUOTED);
+    let cut = words.len() > MAX_NOTE_WORDS;
+    words.truncate(MAX_NOTE_WORDS);
     let end = if cut { " …" } else { "" };
     let place = notes.source(finding.source).map_or("", |source| public_address(&source.url));
     format!("{researcher}: \"{}{end}\" ({place})", words.join(" "))

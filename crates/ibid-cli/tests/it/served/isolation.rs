@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::people::user;
 use super::{Answer, Served};
-use crate::cli::Desk;
+use crate::cli::TestHome;
 
 /// A word that stands in the owner's question, report and pages, and nowhere else.
 const CANARY: &str = "Quokkafjord";
@@ -17,7 +17,7 @@ const OPERATOR: &str = "correct-horse";
 
 /// Who may do what on a route, and what they are answered.
 #[derive(Clone, Copy)]
-enum Row {
+enum IsolationRow {
     /// Anybody, with or without a token that is known.
     Public(u16),
     /// Everybody who is known, on what is theirs.
@@ -29,8 +29,8 @@ enum Row {
 }
 
 /// What each route answers. A route without a row here fails the test: whoever adds a route says whose it is.
-fn expected(method: &str, path: &str) -> Option<Row> {
-    use Row::{Known, Operator, Own, Public};
+fn expected(method: &str, path: &str) -> Option<IsolationRow> {
+    use IsolationRow::{Known, Operator, Own, Public};
     Some(match (method, path) {
         ("GET", "/healthz" | "/readyz" | "/openapi.json" | "/llms.txt") => Public(200),
         (
@@ -125,7 +125,7 @@ fn body(method: &str, path: &str, id: &str) -> Option<String> {
 
 /// A server with users, one of whom has a run whose documents are served no more.
 struct Town {
-    desk: Desk,
+    desk: TestHome,
     served: Served,
     /// Asks for what it is told to ask, and follows nobody elsewhere.
     client: reqwest::Client,
@@ -206,7 +206,7 @@ impl Town {
 
 /// The town, the owner's run, and a page of it.
 async fn town() -> (Town, String, String) {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for org in ["roofs", "walls"] {
         assert_eq!(desk.ibid(&["admin", "org", "add", org]).code, 0);
     }
@@ -311,15 +311,15 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
             }
             let stranger = ["gone", "wrong", "nobody"].contains(&who);
             let wanted = match (row, who) {
-                (Row::Public(it), "nobody") => it,
+                (IsolationRow::Public(it), "nobody") => it,
                 (_, _) if stranger => 401,
                 // Who is in is sent on.
-                (Row::Public(_), _) if path == "/login" => 303,
-                (Row::Public(it) | Row::Known(it), _) => it,
-                (Row::Operator(it, _), "operator") => it,
-                (Row::Operator(_, it), _) => it,
-                (Row::Own(it), _) if is_owner => it,
-                (Row::Own(_), _) => 404,
+                (IsolationRow::Public(_), _) if path == "/login" => 303,
+                (IsolationRow::Public(it) | IsolationRow::Known(it), _) => it,
+                (IsolationRow::Operator(it, _), "operator") => it,
+                (IsolationRow::Operator(_, it), _) => it,
+                (IsolationRow::Own(it), _) if is_owner => it,
+                (IsolationRow::Own(_), _) => 404,
             };
             if path == "/login" && method == "POST" && who != "nobody" {
                 continue;
@@ -348,7 +348,9 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
     }
     // What ends something, by those who may.
     for (method, path) in all.iter().filter(|it| ends(&it.0, &it.1)) {
-        let Some(Row::Own(wanted)) = expected(method, path) else { panic!("{method} {path}") };
+        let Some(IsolationRow::Own(wanted)) = expected(method, path) else {
+            panic!("{method} {path}")
+        };
         for token in [OPERATOR, alice.as_str()] {
             let own = town.run(&alice, "How much does a green roof weigh?").await;
             let url = real(path, &own, &page, &share);

@@ -6,7 +6,7 @@
 use crate::thresholds::{ANSWER_HALF_DISTANCE, FOLLOWING_SENTENCE_WEIGHT, ROUNDING_TOLERANCE};
 use std::collections::BTreeSet;
 
-use super::kinds::question_kind;
+use super::question_kind::question_kind;
 use super::sentence::{measures, years_at};
 use crate::prompts;
 use ibid_core::Result;
@@ -67,7 +67,7 @@ impl TextAnswer {
 }
 
 /// Words after "is" or "was" that may say what the subject is.
-const TAIL: usize = 8;
+const MAX_PREDICATE_WORDS: usize = 8;
 /// Maximum number of words between the subject and "is" or "was".
 const COPULA_WITHIN: usize = 14;
 
@@ -219,12 +219,13 @@ impl<'a> AnswerSentence<'a> {
             if !copula || !self.asked.iter().any(|it| *it < at && at - it < COPULA_WITHIN) {
                 continue;
             }
-            let tail = (at + 1..(at + 1 + TAIL).min(self.words.len())).filter(|index| {
-                let text = &self.words[*index].text;
-                !is_stop_word(text)
-                    && !self.asked.contains(index)
-                    && !text.starts_with(|c: char| c.is_ascii_digit())
-            });
+            let tail =
+                (at + 1..(at + 1 + MAX_PREDICATE_WORDS).min(self.words.len())).filter(|index| {
+                    let text = &self.words[*index].text;
+                    !is_stop_word(text)
+                        && !self.asked.contains(index)
+                        && !text.starts_with(|c: char| c.is_ascii_digit())
+                });
             for (nth, word) in tail.enumerate() {
                 let mut it = self.candidate(word, word, ANSWER_HALF_DISTANCE);
                 it.worth = 1.1 * (1.0 - 0.06 * nth as f32);

@@ -8,7 +8,7 @@ use crate::authority::authority;
 use crate::prompts;
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, numbers, tokens};
-use ibid_core::domain::{Evidence, ItemId, Notes, Source};
+use ibid_core::domain::{Evidence, EvidenceStore, ItemId, Source};
 
 use super::lexicon::{StemInterner, containment, jaccard, spaced};
 use super::sentence::has_denial;
@@ -18,7 +18,7 @@ const MAX_CITED_WORKS: usize = 5;
 
 /// One thing to say, with all evidence for it, best first.
 #[derive(Debug, Clone)]
-pub(crate) struct Point {
+pub(crate) struct ClaimCluster {
     pub(crate) text: String,
     /// Indices into the notes' evidence.
     pub(crate) evidence: Vec<usize>,
@@ -30,10 +30,10 @@ pub(crate) struct Point {
 
 /// The points of the notes, best first. At most `most` sources are used.
 pub(crate) fn build_points(
-    notes: &Notes,
+    notes: &EvidenceStore,
     lexicon: &mut StemInterner,
     most_sources: u32,
-) -> Result<Vec<Point>> {
+) -> Result<Vec<ClaimCluster>> {
     let words = &prompts::phrases()?.sentence;
     let allowed = best_sources(notes, most_sources);
     let mut order: Vec<usize> = (0..notes.evidence.len())
@@ -43,7 +43,7 @@ pub(crate) fn build_points(
         let (a, b) = (&notes.evidence[*a], &notes.evidence[*b]);
         b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
     });
-    let mut points: Vec<(Point, bool, Vec<i64>, Vec<u32>)> = Vec::new();
+    let mut points: Vec<(ClaimCluster, bool, Vec<i64>, Vec<u32>)> = Vec::new();
     for nth in order {
         let it = &notes.evidence[nth];
         let ids = lexicon.id_set(&it.claim);
@@ -74,7 +74,7 @@ pub(crate) fn build_points(
             }
         }
         if !merged {
-            let point = Point {
+            let point = ClaimCluster {
                 text: it.claim.clone(),
                 evidence: vec![nth],
                 ids,
@@ -88,7 +88,7 @@ pub(crate) fn build_points(
     Ok(points.into_iter().map(|point| point.0).collect())
 }
 
-fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
+fn add_source(notes: &EvidenceStore, point: &mut ClaimCluster, nth: usize) {
     let source = notes.evidence[nth].source;
     let known = point.evidence.iter().any(|it| notes.evidence[*it].source == source);
     if !known && point.evidence.len() < MAX_CITED_WORKS {
@@ -111,7 +111,7 @@ fn figures(text: &str) -> Vec<i64> {
 }
 
 /// The sources kept for writing, ranked by their best evidence and their authority.
-fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
+fn best_sources(notes: &EvidenceStore, most: u32) -> BTreeSet<u32> {
     let mut ranked: Vec<(f32, u32)> = notes
         .sources
         .iter()
@@ -133,7 +133,7 @@ fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
 /// Picks up to `most` of `from` by maximal marginal relevance (Carbonell and Goldstein 1998): worth, less
 /// similarity to what was said already.
 pub(crate) fn select_by_mmr(
-    from: &[(&Point, f32)],
+    from: &[(&ClaimCluster, f32)],
     already: &[Vec<u32>],
     most: usize,
     words: usize,
@@ -187,7 +187,7 @@ pub(crate) fn independent_source(source: &Source) -> &str {
     if REPOSITORY_HOSTS.contains(&source.domain.as_str()) { source.key() } else { &source.domain }
 }
 
-/// Telling words from which a title is distinctive: a text that contains it is that work or names it.
+/// Content words from which a title is distinctive: a text that contains it is that work or names it.
 pub(crate) const MIN_TITLE_CONTENT_WORDS: usize = 4;
 
 /// Whether two sources are copies of one work.
@@ -200,7 +200,7 @@ pub(crate) fn is_same_work(one: &Source, other: &Source) -> bool {
 /// The independent sources behind evidence. A work that several sites print is one independent source: the first that was
 /// read.
 pub(crate) fn independent_sources<'a>(
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     evidence: impl IntoIterator<Item = &'a Evidence>,
 ) -> BTreeSet<&'a str> {
     evidence
@@ -218,12 +218,12 @@ pub(crate) fn independent_sources<'a>(
 mod tests {
     use super::*;
     use ibid_core::domain::{
-        Block, BlockKind, Complexity, EvidenceId, Item, Page, PageDraft, Plan, SourceId,
+        Block, BlockKind, ChecklistItem, Complexity, EvidenceId, Page, PageDraft, Plan, SourceId,
         SourceKind, Stance, WritingPlan,
     };
 
-    fn notes(sources: &[(&str, f32)]) -> Notes {
-        let item = Item {
+    fn notes(sources: &[(&str, f32)]) -> EvidenceStore {
+        let item = ChecklistItem {
             id: ItemId::new(1),
             asks: "What is rain?".to_owned(),
             heading: "What it is".to_owned(),
@@ -238,7 +238,7 @@ mod tests {
             bibliography: true,
         };
         let plan = Plan::new(vec![item], Complexity::Simple, writing).unwrap();
-        let mut notes = Notes::new(plan);
+        let mut notes = EvidenceStore::new(plan);
         for (n, (url, score)) in (1..).zip(sources) {
             let page = Page::new(PageDraft {
                 url: (*url).to_owned(),

@@ -15,7 +15,7 @@ use crate::align;
 use crate::extract::{gold, read, tally, text};
 use crate::generated::{self, Gold};
 use crate::overlap::folded;
-use crate::peers::Peer;
+use crate::peers::PeerResult;
 use crate::program::flag;
 use crate::{Fault, Measured, Outcome};
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
     cross_validated(&pages, TREES)?;
     if let Some(path) = flag(args, "--out").map(PathBuf::from) {
-        let all: Vec<&Page> = pages.iter().collect();
+        let all: Vec<&TrainingPage> = pages.iter().collect();
         let model = fit(&all, TREES);
         std::fs::write(&path, model.text())
             .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -72,19 +72,21 @@ pub(crate) fn small(_: &[String]) -> Outcome {
         load(dir.path(), name, weight, &mut pages)?;
     }
     let least = cross_validated(&pages, TREES / 10)?;
-    match least < 0.8 {
-        true => Err(format!("the main text of plain articles is found to {least:.3} only").into()),
-        false => Ok(Measured::new(pages.len(), "pages")),
+    if least < 0.8 {
+        Err(format!("the main text of plain articles is found to {least:.3} only").into())
+    } else {
+        Ok(Measured::new(pages.len(), "pages"))
     }
 }
 
 /// Prints the figures on sites not learned from; the least of those by which the sets are measured.
-fn cross_validated(pages: &[Page], trees: usize) -> Result<f64, Fault> {
+fn cross_validated(pages: &[TrainingPage], trees: usize) -> Result<f64, Fault> {
     let mut least = 1.0_f64;
-    let all: Vec<&Page> = pages.iter().collect();
+    let all: Vec<&TrainingPage> = pages.iter().collect();
     let mut said: Vec<String> = vec![String::new(); all.len()];
     for fold in 0..FOLDS {
-        let train: Vec<&Page> = all.iter().copied().filter(|page| page.fold != fold).collect();
+        let train: Vec<&TrainingPage> =
+            all.iter().copied().filter(|page| page.fold != fold).collect();
         let model = fit(&train, trees).text();
         for (said, page) in said.iter_mut().zip(&all).filter(|pair| pair.1.fold == fold) {
             *said = main_text_with(&page.html, &model).unwrap_or_default();
@@ -92,7 +94,7 @@ fn cross_validated(pages: &[Page], trees: usize) -> Result<f64, Fault> {
     }
     for (name, _) in SETS {
         let mut rows = Vec::new();
-        let mut peer = Peer::default();
+        let mut peer = PeerResult::default();
         for (page, said) in all.iter().zip(&said).filter(|pair| pair.0.set == name) {
             rows.push(page.gold.clone());
             peer.said.push(said.clone());
@@ -109,21 +111,26 @@ fn cross_validated(pages: &[Page], trees: usize) -> Result<f64, Fault> {
     Ok(least)
 }
 
-struct Page {
+struct TrainingPage {
     set: &'static str,
     gold: Value,
     html: String,
     fold: usize,
-    blocks: Vec<Block>,
+    blocks: Vec<TrainingBlock>,
 }
 
-struct Block {
+struct TrainingBlock {
     row: Vec<f32>,
     label: f32,
     weight: f32,
 }
 
-fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Result<(), String> {
+fn load(
+    dir: &Path,
+    set: &'static str,
+    weight: f32,
+    into: &mut Vec<TrainingPage>,
+) -> Result<(), String> {
     for gold in gold(dir)? {
         let Some(path) = text(&gold, "html") else {
             continue;
@@ -141,7 +148,7 @@ fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Res
             None => by_pieces(&html, &gold, weight * PIECES_WEIGHT),
         };
         let fold = fold(text(&gold, "url").or(text(&gold, "id")).unwrap_or_default());
-        into.push(Page { set, gold, html, fold, blocks });
+        into.push(TrainingPage { set, gold, html, fold, blocks });
     }
     Ok(())
 }
@@ -161,13 +168,13 @@ fn fold(url: &str) -> usize {
 }
 
 /// Blocks by how much of them stands in the gold text.
-fn by_text(html: &str, gold: &str, weight: f32) -> Vec<Block> {
+fn by_text(html: &str, gold: &str, weight: f32) -> Vec<TrainingBlock> {
     let described = describe_blocks(html);
     let texts: Vec<&str> = described.iter().map(|pair| pair.0.as_str()).collect();
     let labels = labels(&texts, gold);
     let blocks = described.into_iter().zip(labels).map(|((text, row), label)| {
         let weight = (words(&text).len() as f32).powf(0.8);
-        Block { row, label, weight }
+        TrainingBlock { row, label, weight }
     });
     weighed(blocks.filter(|block| block.weight > 0.0).collect(), weight)
 }
@@ -197,7 +204,7 @@ pub(crate) fn labels(texts: &[&str], gold: &str) -> Vec<f32> {
 const LEAST_TRIPLES: usize = 6;
 
 /// Blocks by the pieces that stand in them; of the others nothing is known.
-fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
+fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<TrainingBlock> {
     let pieces = |name: &str| -> Vec<String> {
         let all = gold.get(name).and_then(Value::as_array).into_iter().flatten();
         all.filter_map(|page| page.as_str().map(folded)).collect()
@@ -211,13 +218,13 @@ fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
             (_, true) => 0.0,
             (true, false) => 1.0,
         };
-        Some(Block { row, label, weight: 1.0 })
+        Some(TrainingBlock { row, label, weight: 1.0 })
     });
     weighed(blocks.collect(), weight)
 }
 
 /// All blocks of a page together weigh a hundred times `weight`.
-fn weighed(mut blocks: Vec<Block>, weight: f32) -> Vec<Block> {
+fn weighed(mut blocks: Vec<TrainingBlock>, weight: f32) -> Vec<TrainingBlock> {
     let total: f32 = blocks.iter().map(|block| block.weight).sum();
     for block in &mut blocks {
         block.weight *= weight * 100.0 / total.max(1e-3);
@@ -236,7 +243,7 @@ struct Tree {
     leaves: Vec<f32>,
 }
 
-struct Model {
+struct TreeModel {
     base: f32,
     trees: Vec<Tree>,
 }
@@ -257,7 +264,7 @@ impl Tree {
     }
 }
 
-impl Model {
+impl TreeModel {
     fn text(&self) -> String {
         let mut out = format!("{} {} {DEPTH}\n", self.base, self.trees.len());
         for tree in &self.trees {
@@ -277,7 +284,7 @@ impl Model {
 
 /// Blocks as the fitting sees them.
 struct Data<'a> {
-    blocks: Vec<&'a Block>,
+    blocks: Vec<&'a TrainingBlock>,
     /// For each feature, where its bins are cut.
     cuts: Vec<Vec<f32>>,
     /// For each block, the bin of each feature.
@@ -285,8 +292,8 @@ struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    fn of(pages: &[&'a Page]) -> Data<'a> {
-        let blocks: Vec<&Block> = pages.iter().flat_map(|page| &page.blocks).collect();
+    fn of(pages: &[&'a TrainingPage]) -> Data<'a> {
+        let blocks: Vec<&TrainingBlock> = pages.iter().flat_map(|page| &page.blocks).collect();
         let features = blocks.first().map_or(0, |block| block.row.len());
         let cuts: Vec<Vec<f32>> = (0..features)
             .map(|feature| {
@@ -300,7 +307,7 @@ impl<'a> Data<'a> {
                 cuts
             })
             .collect();
-        let bin = |block: &&Block| {
+        let bin = |block: &&TrainingBlock| {
             let of =
                 |(cuts, value): (&Vec<f32>, &f32)| cuts.partition_point(|cut| cut < value) as u8;
             cuts.iter().zip(&block.row).map(of).collect()
@@ -311,10 +318,10 @@ impl<'a> Data<'a> {
 }
 
 /// Several boostings as one: the mean of their sums.
-fn fit(pages: &[&Page], trees: usize) -> Model {
+fn fit(pages: &[&TrainingPage], trees: usize) -> TreeModel {
     let data = Data::of(pages);
     let mut chance = Xorshift(12_345);
-    let mut model = Model { base: 0.0, trees: Vec::with_capacity(BOOSTINGS * trees) };
+    let mut model = TreeModel { base: 0.0, trees: Vec::with_capacity(BOOSTINGS * trees) };
     for _ in 0..BOOSTINGS {
         let one = boost(&data, trees, &mut chance);
         model.base += one.base / BOOSTINGS as f32;
@@ -326,7 +333,7 @@ fn fit(pages: &[&Page], trees: usize) -> Model {
     model
 }
 
-fn boost(data: &Data<'_>, count: usize, chance: &mut Xorshift) -> Model {
+fn boost(data: &Data<'_>, count: usize, chance: &mut Xorshift) -> TreeModel {
     let total: f32 = data.blocks.iter().map(|block| block.weight).sum();
     let mean = data.blocks.iter().map(|block| block.label * block.weight).sum::<f32>() / total;
     let base = (mean / (1.0 - mean)).ln();
@@ -352,7 +359,7 @@ fn boost(data: &Data<'_>, count: usize, chance: &mut Xorshift) -> Model {
         }
         trees.push(tree);
     }
-    Model { base, trees }
+    TreeModel { base, trees }
 }
 
 fn grow(data: &Data<'_>, slopes: &[(f32, f32)], seen: &[usize], features: &[usize]) -> Tree {

@@ -64,14 +64,14 @@ const DEFINES: &[&str] = &[
     " is called ",
 ];
 /// Characters from the beginning within which these words define something.
-const EARLY: usize = 60;
+const MAX_DEFINITION_START: usize = 60;
 
 /// What kind of thing `text` teaches; where several kinds fit, the one that a reader must not miss.
 pub(crate) fn classify_learning(text: &str) -> FindingKind {
     let words: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
     let spaced = format!(" {} ", words.join(" "));
     let has = |all: &[&str]| all.iter().any(|text| spaced.contains(text));
-    let early: String = spaced.chars().take(EARLY).collect();
+    let early: String = spaced.chars().take(MAX_DEFINITION_START).collect();
     // A year alone is no measurement.
     let is_year = |number: f64| (1000.0..=2100.0).contains(&number) && number.fract() == 0.0;
     let measures = numbers(text).iter().any(|it| !is_year(it.value));

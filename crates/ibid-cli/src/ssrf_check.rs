@@ -4,7 +4,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::jsonl::json_lines;
 use ibid::app::web::{WebFixture, explain, guard};
 use ibid::config::{ProcessEnv, layers};
@@ -13,7 +13,7 @@ use ibid::config::{ProcessEnv, layers};
 pub(super) fn check_url(env: &ProcessEnv, url: &str, console: Console) -> CommandResult {
     let guard = guard(&layers::load(env, &[])?.settings)?;
     console.print_line(&explain(&guard, &json!(url), url, WebFixture::default()).to_string())?;
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }
 
 /// Checks the rows `{id, url, dns, chain}` of a file. A row without a valid address is blocked.
@@ -25,5 +25,5 @@ pub(super) fn check_file(env: &ProcessEnv, file: &Path, console: Console) -> Com
         let known = WebFixture { dns: given("dns"), chain: given("chain") };
         console.print_line(&explain(&guard, &row["id"], url, known).to_string())?;
     }
-    Ok(Exit::Delivered)
+    Ok(ExitStatus::Delivered)
 }

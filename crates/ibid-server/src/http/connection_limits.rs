@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The unauthenticated connections.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Peers {
     pub(super) fn new(each: usize, proxies: &[String]) -> Result<Arc<Peers>> {
         let read = |text: &String| {
             text.trim().parse::<IpAddr>().map(subscriber_network).map_err(|fault| {
-                Error::new(Kind::Usage, format!("serve.proxies: invalid address `{text}`"))
+                Error::new(ErrorKind::Usage, format!("serve.proxies: invalid address `{text}`"))
                     .with_source(fault)
                     .with_hint("write addresses as in 127.0.0.1, 10.0.0.7")
             })

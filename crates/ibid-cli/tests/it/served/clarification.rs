@@ -23,8 +23,8 @@ use rmcp::{ClientHandler, ErrorData};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use crate::deadlines::app;
 use crate::thought::{Scripted, well};
-use crate::timely::app;
 
 const OPEN: &str = "Which cork is meant: bottle stoppers or floors?";
 const SAID: &str = "The bottle stoppers, please.";

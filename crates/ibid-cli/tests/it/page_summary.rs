@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ibid_core::domain::{Hit, ModelRole, Page, Question};
 use ibid_core::ports::{LanguageModel, PageReader, RoleModel, RoleModels};
-use ibid_core::{Error, FailureReason, Kind, ReadFailure, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
 use ibid_research::{PageSummary, summarize_url};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ impl PageReader for Wall {
     }
     async fn read(&self, hit: &Hit) -> Result<Page> {
         let doing = format!("reading {}: paywall: the page says `subscribe to read`", hit.url);
-        Err(Error::new(Kind::Malformed, doing)
+        Err(Error::new(ErrorKind::Malformed, doing)
             .with_reason(FailureReason::Read(ReadFailure::Paywall)))
     }
 }
@@ -130,7 +130,7 @@ async fn a_model_words_what_sentences_say_and_where_it_fails_the_words_alone_do(
     assert!(!it.summary.contains("helium"), "{it:?}");
     assert!(it.unaided.is_none());
     stands(&it);
-    let broken = Scripted::new(|_, _| Err(Error::new(Kind::Malformed, "asking it")));
+    let broken = Scripted::new(|_, _| Err(Error::new(ErrorKind::Malformed, "asking it")));
     let it = done(readers, summarizer(broken), &task).await;
     assert!(it.summary.contains("cells are closed"), "{it:?}");
     assert!(it.unaided.is_some());
@@ -138,7 +138,7 @@ async fn a_model_words_what_sentences_say_and_where_it_fails_the_words_alone_do(
 
 #[test]
 fn the_command_gives_an_object_a_document_and_its_status() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let moss = desk.write(
         "moss.html",
         "<title>Moss</title><p>Moss holds water because its leaves are one cell thick.</p><p>The bus leaves at nine.</p>",

@@ -10,7 +10,7 @@ use ibid_core::record::{Event, Run, RunStatus};
 use ibid_report::json;
 
 use crate::memory::question;
-use crate::stand_in::{Shelf, parts, settings};
+use crate::stand_in::{FakePages, parts, settings};
 use crate::thought::{Silent, doors};
 
 /// How long a test may take: the models never answer, so whoever waits for one waits for good.
@@ -60,7 +60,7 @@ pub(crate) fn app_at<M: LanguageModel + 'static>(
         research: Arc::new(|world, log, run, question| {
             Box::pin(ibid_research::research(world, log, run, question))
         }),
-        ..parts(&Arc::new(Shelf::default()))
+        ..parts(&Arc::new(FakePages::default()))
     };
     App::with_components(settings(dir), parts)
 }

@@ -58,7 +58,7 @@ impl RelevanceScorer {
         let mut out = PageEvidence::default();
         let mut found: Vec<SentenceMatch> = Vec::new();
         let taken_in = lines.lines.iter().map(|line| line.0);
-        let poisoned = self.orders.poisoned_sentences(page, taken_in);
+        let poisoned = self.orders.injected_sentences(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
@@ -216,7 +216,7 @@ impl RelevanceScorer {
         if item_matcher.core {
             let mut relevance =
                 to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
-            let mut fit = kind_fit(item_matcher.kind, &item_matcher.asked, text, spaced)?;
+            let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
             if item_matcher.kind == QuestionKind::Comparison
                 && !self.apart.iter().all(|it| has_phrase(spaced, it))
             {
@@ -241,10 +241,12 @@ impl RelevanceScorer {
             // A part has the subject in common with the other parts, and only its own words tell it from them.
             let part = item_matcher.facet.is_none();
             let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
-            let mut beside = match shaped && fit < 0.3 {
-                true if part => OTHER_PART_WEIGHT,
-                true => 0.6,
-                false => 1.0,
+            let mut beside = if !shaped || fit >= 0.3 {
+                1.0
+            } else if part {
+                OTHER_PART_WEIGHT
+            } else {
+                0.6
             };
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
             if !part && !self.matches_head(view.own) && !self.matches_head(view.topic) {

@@ -5,12 +5,12 @@ use ibid_core::domain::words::{Token, content_stems, stem, tokens};
 
 /// Maximum number of words in which the two sentences may differ; below, the words they must share at least, and the share
 /// of the longer one.
-const CHANGED: usize = 6;
-const COMMON: usize = 4;
-const COMMON_SHARE: f32 = 0.5;
+const MAX_CHANGED_WORDS: usize = 6;
+const MIN_COMMON_WORDS: usize = 4;
+const MIN_COMMON_SHARE: f32 = 0.5;
 
 /// Maximum length of a title, in words.
-const TITLE: usize = 10;
+const MAX_TITLE_WORDS: usize = 10;
 /// Maximum length of sentences compared, in words.
 const MAX_SENTENCE_WORDS: usize = 120;
 
@@ -28,12 +28,13 @@ pub(crate) fn find_substitution(
 ) -> Option<(String, String)> {
     let (a, b) = (sentence_words(one), sentence_words(other));
     let longest = a.len().max(b.len());
-    if longest > MAX_SENTENCE_WORDS || a.len().min(b.len()) < COMMON {
+    if longest > MAX_SENTENCE_WORDS || a.len().min(b.len()) < MIN_COMMON_WORDS {
         return None;
     }
     let changes = diff_words(&a, &b)?;
     let common: Vec<&Token> = changes.common.iter().map(|it| &a[*it]).collect();
-    if common.len() < COMMON || (common.len() as f32) < COMMON_SHARE * longest as f32 {
+    if common.len() < MIN_COMMON_WORDS || (common.len() as f32) < MIN_COMMON_SHARE * longest as f32
+    {
         return None;
     }
     // One fact, wherever it occurs: two different changes make two different sentences.
@@ -46,7 +47,7 @@ pub(crate) fn find_substitution(
         let (p, q) = (stems(&a[run.0.clone()]), stems(&b[run.1.clone()]));
         within(&p, &x) && within(&q, &y) || within(&x, &p) && within(&y, &q)
     };
-    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > CHANGED {
+    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > MAX_CHANGED_WORDS {
         return None;
     }
     if !changes.runs.iter().all(same) {
@@ -91,7 +92,7 @@ fn sentence_words(text: &str) -> Vec<Token> {
     let mut all: Vec<Token> = all.filter(|token| !noted(token)).collect();
     // A title that was joined to the sentence beginning with it.
     let said_twice = |n: &usize| (0..*n).all(|at| all[at].text == all[at + n].text);
-    if let Some(title) = (1..=TITLE.min(all.len() / 2)).rev().find(said_twice) {
+    if let Some(title) = (1..=MAX_TITLE_WORDS.min(all.len() / 2)).rev().find(said_twice) {
         all.drain(..title);
     }
     all

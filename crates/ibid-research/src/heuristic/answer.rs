@@ -3,8 +3,13 @@ use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
-    MIN_SHORTENED_RELEVANCE, WITHOUT_HEAD_WORTH,
+    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
+    LATE_SUBJECT_LOSS, LONG_SENTENCE_LOSS, MAX_ANSWER_SIMILARITY, MIN_ANSWER_LINE_RELEVANCE_SHARE,
+    MIN_ANSWER_LINE_WORTH_SHARE, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE,
+    MIN_ANSWERING_RELEVANCE_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
+    MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
+    MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT,
+    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -25,11 +30,6 @@ const PARTS_WORDS: usize = 100;
 const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
-
-/// What the worth of a figure loses that is only that of one place or time.
-const ONE_CASE_LOSS: f32 = 0.1;
-/// What it loses where the sentence does not begin with what the figure is asked of.
-const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -60,9 +60,10 @@ pub(crate) fn rank_points<'a>(
     for point in points {
         let lower = spaced(&point.text);
         let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
-        fit *= 0.4 + 0.6 * scorer.fact_nearness(brief.kind, &point.text);
+        fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
-            fit = 0.4 * fit + if apart.iter().all(|it| has_phrase(&lower, it)) { 0.6 } else { 0.0 };
+            let sides = apart.iter().all(|it| has_phrase(&lower, it));
+            fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
         let mut it = RankedPoint {
             point,
@@ -100,19 +101,21 @@ fn is_one_case(asked: &str, text: &str) -> bool {
 fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let point = it.point;
-    let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
-    worth += 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+    let mut worth = WORTH_RELEVANCE_WEIGHT * it.relevance
+        + WORTH_FIT_WEIGHT * it.fit
+        + WORTH_SCORE_WEIGHT * point.score;
+    worth += MORE_EVIDENCE_BONUS * (point.evidence.len().min(3) as f32 - 1.0);
     if words.doubt.any_in(lower) {
-        worth -= 0.06;
+        worth -= DOUBT_LOSS;
     }
     if point.words > 40 {
-        worth -= 0.08;
+        worth -= LONG_SENTENCE_LOSS;
     }
     if kind == QuestionKind::Quantity {
         worth -= if is_one_case(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
         worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
     }
-    Ok(if words.aims.any_in(lower) { worth * 0.7 } else { worth })
+    Ok(if words.aims.any_in(lower) { worth * AIM_WEIGHT } else { worth })
 }
 
 fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {
@@ -203,7 +206,9 @@ pub(crate) fn answer_parts<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> V
             it.point.words <= PART_WORDS
                 && it.point.words + said <= PARTS_WORDS
                 && it.worth >= (top * MIN_ANSWER_WORTH_SHARE).max(MIN_ANSWER_WORTH)
-                && taken.iter().all(|other| jaccard(&other.ids, &it.point.ids) <= 0.5)
+                && taken
+                    .iter()
+                    .all(|other| jaccard(&other.ids, &it.point.ids) <= MAX_ANSWER_SIMILARITY)
         });
         taken.extend(fits.map(|it| it.point));
     }
@@ -261,7 +266,7 @@ fn deciding_points<'r, 'a>(
         .iter()
         .filter(move |ranked_point| {
             ranked_point.relevance >= MIN_DECIDING_OVERLAP
-                && ranked_point.relevance >= top * 0.8
+                && ranked_point.relevance >= top * MIN_DECIDING_RELEVANCE_SHARE
                 && ranked_point.share >= MIN_DECIDING_CONTENT_WORDS
         })
         .take(8)
@@ -294,8 +299,8 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point>
         .filter(|ranked_point| {
             ranked_point.worth >= MIN_ANSWER_WORTH
                 && ranked_point.worth >= top.worth * MIN_ANSWER_WORTH_SHARE
-                && ranked_point.relevance >= top.relevance * 0.8
-                && ranked_point.fit >= top.fit * 0.75
+                && ranked_point.relevance >= top.relevance * MIN_ANSWERING_RELEVANCE_SHARE
+                && ranked_point.fit >= top.fit * MIN_ANSWERING_FIT_SHARE
         })
         .map(|ranked_point| ranked_point.point)
         .take(8)
@@ -315,8 +320,8 @@ pub(crate) fn short_answer<'a>(
     };
     for it in ranked {
         let weak = it.worth < top.worth * MIN_ANSWER_WORTH_SHARE
-            || it.relevance < top.relevance * 0.65
-            || it.fit < top.fit * 0.75
+            || it.relevance < top.relevance * MIN_SHORT_ANSWER_RELEVANCE_SHARE
+            || it.fit < top.fit * MIN_ANSWERING_FIT_SHARE
             || it.worth < MIN_ANSWER_WORTH;
         if taken.len() >= 3 {
             break;
@@ -325,7 +330,10 @@ pub(crate) fn short_answer<'a>(
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
-        if it.point.words > room || like > 0.5 || is_against(lean, it.point, notes) {
+        if it.point.words > room
+            || like > MAX_ANSWER_SIMILARITY
+            || is_against(lean, it.point, notes)
+        {
             continue;
         }
         room -= it.point.words;
@@ -359,8 +367,8 @@ pub(crate) fn answer_line(
         return Ok(None);
     };
     for it in ranked.iter().take(8) {
-        if it.worth < top.worth * 0.75
-            || it.relevance < top.relevance * 0.75
+        if it.worth < top.worth * MIN_ANSWER_LINE_WORTH_SHARE
+            || it.relevance < top.relevance * MIN_ANSWER_LINE_RELEVANCE_SHARE
             || is_against(clear, it.point, notes)
         {
             continue;

@@ -358,6 +358,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         model_window: 16_384,
         price: String::new(),
         variables: Default::default(),
+        search_path: std::env::var_os("PATH").unwrap_or_default(),
     }
 }
 

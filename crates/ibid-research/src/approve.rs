@@ -2,7 +2,7 @@
 use ibid_core::Result;
 use ibid_core::domain::{Approval, Brief, Plan, Question};
 use ibid_core::ports::{EventLog, Steering};
-use ibid_core::record::Event;
+use ibid_core::record::{Event, LogSource};
 
 use super::llm_session::LlmSession;
 use super::plan;
@@ -50,6 +50,7 @@ pub(crate) async fn approve_plan(
                     Err(why) => log.emit(Event::Log {
                         level: "warn".to_owned(),
                         message: format!("the plan stays as it is: {why}; edit it instead"),
+                        source: Some(LogSource::Program),
                     }),
                 }
             }

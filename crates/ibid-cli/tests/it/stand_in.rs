@@ -247,6 +247,8 @@ fn searched(query: &Query, answer: &Result<Hits>) -> Event {
             Err(_) => SearchOutcome::Error,
         },
         error: answer.as_ref().err().map(Error::chain),
+        reason: None,
+        status: None,
     }
 }
 

@@ -89,8 +89,14 @@ impl SearchEngine {
         if !found.hits.is_empty() {
             return Ok(());
         }
-        Err(Error::new(Kind::Malformed, format!("{} found nothing on `water`", self.info.name))
-            .with_source(found.remarks.join("; ")))
+        let fault =
+            Error::new(Kind::Malformed, format!("{} found nothing on `water`", self.info.name))
+                .with_source(found.remarks.join("; "));
+        Err(if found.remarks.is_empty() {
+            fault
+        } else {
+            fault.with_hint("see its log for why the engines behind it cannot be reached")
+        })
     }
 }
 

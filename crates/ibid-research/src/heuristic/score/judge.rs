@@ -265,14 +265,7 @@ impl RelevanceScorer {
                     + CORE_EARLY_WEIGHT * early));
         }
         if item_matcher.side {
-            let score = SIDE_MATCH_WEIGHT * to_item
-                + SIDE_QUESTION_WEIGHT * question
-                + SIDE_EARLY_WEIGHT * early;
-            return Ok(if to_item >= MIN_SIDE_MATCH {
-                SIDE_OF_COMPARISON_WEIGHT * score
-            } else {
-                0.0
-            });
+            return Ok(side_score(to_item, question, early));
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
         if cue < MIN_FACET_CUE_FIT
@@ -290,6 +283,16 @@ impl RelevanceScorer {
                 + FACET_CUE_WEIGHT * cue
                 + FACET_EARLY_WEIGHT * early))
     }
+}
+
+/// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.
+fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
+    if to_item < MIN_SIDE_MATCH {
+        return 0.0;
+    }
+    let score =
+        SIDE_MATCH_WEIGHT * to_item + SIDE_QUESTION_WEIGHT * question + SIDE_EARLY_WEIGHT * early;
+    SIDE_OF_COMPARISON_WEIGHT * score
 }
 
 /// The sentence, together with the one before it if it depends on that. `None` if the one before is unfit,

@@ -29,7 +29,8 @@ pub(crate) fn small(args: &[String]) -> Outcome {
 /// How many documents could be read, and how many could not.
 fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
     let parser = binary(&[]).ok().map(Parser::from_program);
-    let mut limits = ExtractLimits { parser, ..ExtractLimits::default() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut limits = ExtractLimits { parser, path, ..ExtractLimits::default() };
     let mut list = false;
     let mut dirs = Vec::new();
     let mut args = args.iter();

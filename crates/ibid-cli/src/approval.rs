@@ -111,7 +111,7 @@ impl PendingPlan {
                 self.clear();
             }
             Event::PlanApproved { .. } => self.clear(),
-            Event::Log { level, message }
+            Event::Log { level, message, .. }
                 if level == "warn"
                     && self.question.as_ref().is_some_and(|question| question.approve) =>
             {

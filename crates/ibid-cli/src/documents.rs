@@ -128,7 +128,6 @@ pub(super) fn search(
         }
         (None, query) => vec![(Value::Null, query.clone().unwrap_or_default())],
     };
-    let many = args.queries.is_some();
     with_app(loaded, async |app| {
         unless_stopped(console, async {
             let mut progress: ProgressFn = indexing::progress_fn(console);
@@ -139,28 +138,37 @@ pub(super) fn search(
                     .await?;
                 // Only the first search indexes the folders.
                 progress = Arc::new(|_| {});
-                for ((id, query), found) in batch.iter().zip(found) {
-                    if !args.json {
-                        if many {
-                            console.print_line(&console.out.bold(&format!(
-                                "{}  {}",
-                                id_text(id),
-                                single_line(query)
-                            )))?;
-                        }
-                        console.print(&format_hits(&found, console))?;
-                    } else if many {
-                        console.print_line(&json!({"id": id, "results": found}).to_string())?;
-                    } else {
-                        console
-                            .print_line(&json!({"query": query, "results": found}).to_string())?;
-                    }
+                for (row, found) in batch.iter().zip(found) {
+                    print_results(row, &found, args, console)?;
                 }
             }
             Ok(ExitStatus::Delivered)
         })
         .await
     })
+}
+
+/// Prints what one query found; as text and from a file of queries, below a line with the query.
+fn print_results(
+    (id, query): &(Value, String),
+    found: &[SearchHit],
+    args: &SearchArgs,
+    console: Console,
+) -> std::result::Result<(), CommandError> {
+    let many = args.queries.is_some();
+    if args.json {
+        let row = if many {
+            json!({"id": id, "results": found})
+        } else {
+            json!({"query": query, "results": found})
+        };
+        return console.print_line(&row.to_string());
+    }
+    if many {
+        let heading = format!("{}  {}", id_text(id), single_line(query));
+        console.print_line(&console.out.bold(&heading))?;
+    }
+    console.print(&format_hits(found, console))
 }
 
 fn id_text(id: &Value) -> String {

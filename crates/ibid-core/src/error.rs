@@ -38,6 +38,8 @@ struct ErrorImpl {
     context: String,
     hint: Option<String>,
     reason: Option<FailureReason>,
+    /// The HTTP status of the service that failed.
+    status: Option<u16>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     /// The message for clients that must not see the causes.
     public_message: Option<String>,
@@ -51,6 +53,7 @@ impl Error {
             context: doing.into(),
             hint: None,
             reason: None,
+            status: None,
             source: None,
             public_message: None,
         }))
@@ -80,6 +83,13 @@ impl Error {
         self
     }
 
+    /// Sets the HTTP status of the service that failed, if known.
+    #[must_use]
+    pub fn with_status(mut self, status: Option<u16>) -> Error {
+        self.0.status = status;
+        self
+    }
+
     /// Sets the only message and hint that the client sees. The causes are kept for the log.
     #[must_use]
     pub fn with_public_message(mut self, words: impl Into<String>, hint: Option<String>) -> Error {
@@ -102,6 +112,12 @@ impl Error {
     pub fn reason(&self) -> Option<&FailureReason> {
         let cause = || self.0.source.as_ref()?.downcast_ref::<Error>()?.reason();
         self.0.reason.as_ref().or_else(cause)
+    }
+
+    /// The HTTP status of the service that failed, or else that of the error that caused this one, if known.
+    pub fn status(&self) -> Option<u16> {
+        let cause = || self.0.source.as_ref()?.downcast_ref::<Error>()?.status();
+        self.0.status.or_else(cause)
     }
 
     /// Whether a prompt did not fit the context window of the model; a shorter one may be answered.

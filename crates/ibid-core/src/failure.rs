@@ -24,6 +24,10 @@ pub enum FailureReason {
     Key,
     /// No connection to the service could be made, so nothing was sent.
     Unreachable,
+    /// The service did not answer in time.
+    Timeout,
+    /// The budget of the run is spent.
+    Budget,
 }
 
 /// Why a page could not be read.

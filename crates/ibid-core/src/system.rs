@@ -22,24 +22,19 @@ impl Rng for SystemRng {
     }
 }
 
-/// Returns the system clock or, if `IBID_CLOCK` is set (milliseconds since 1970), a frozen clock that starts there,
+/// Returns the system clock or, if `frozen_at` is given (milliseconds since 1970), a frozen clock that starts there,
 /// so that a run can be replayed.
-pub fn clock() -> Arc<dyn Clock> {
-    match number("IBID_CLOCK") {
+pub fn clock(frozen_at: Option<u64>) -> Arc<dyn Clock> {
+    match frozen_at {
         Some(at) => Arc::new(FrozenClock::at(at)),
         None => Arc::new(SystemClock),
     }
 }
 
-/// Returns the system's random number generator or, if `IBID_SEED` is set, a seeded one, so that a run can be
-/// replayed.
-pub fn rng() -> Arc<dyn Rng> {
-    match number("IBID_SEED") {
+/// Returns the system's random number generator or, if `seed` is given, a seeded one, so that a run can be replayed.
+pub fn rng(seed: Option<u64>) -> Arc<dyn Rng> {
+    match seed {
         Some(seed) => Arc::new(SeededRng::new(seed)),
         None => Arc::new(SystemRng),
     }
-}
-
-fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
 }

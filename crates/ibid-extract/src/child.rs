@@ -2,7 +2,7 @@
 //!
 //! A document of a few kilobytes can make a parser use all memory or overflow its stack, which `catch_unwind` does not stop.
 //! And a document that exploits a parser must find no file, no network and no other program.
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -67,8 +67,8 @@ impl ChildTask {
     }
 }
 
-/// Runs `__document TASK MEMORY_BYTES CPU_SECONDS`. `args` are those after the command's own name.
-pub fn child_main(args: &[OsString]) -> ExitCode {
+/// Runs `__document TASK MEMORY_BYTES CPU_SECONDS`. `args` are those after the command's own name; `path` is the search path.
+pub fn child_main(args: &[OsString], path: &OsStr) -> ExitCode {
     let word = |nth: usize| args.get(nth).and_then(|arg| arg.to_str());
     let number = |nth: usize| word(nth).and_then(|word| word.parse::<u64>().ok());
     let task = ChildTask::ALL.into_iter().find(|it| word(0) == Some(it.name()));
@@ -80,15 +80,15 @@ pub fn child_main(args: &[OsString]) -> ExitCode {
     }
     match task {
         ChildTask::Parse => serve(memory),
-        ChildTask::PdfText => exec_program("pdftotext", &["-eol", "unix", "-q", "-", "-"]),
-        ChildTask::PdfProperties => exec_program("pdfinfo", &["-isodates", "-"]),
-        ChildTask::PdfPacket => exec_program("pdfinfo", &["-meta", "-"]),
+        ChildTask::PdfText => exec_program("pdftotext", path, &["-eol", "unix", "-q", "-", "-"]),
+        ChildTask::PdfProperties => exec_program("pdfinfo", path, &["-isodates", "-"]),
+        ChildTask::PdfPacket => exec_program("pdfinfo", path, &["-meta", "-"]),
         ChildTask::Probe => probe(word(3).unwrap_or_default()),
     }
 }
 
 /// The executable `name` on the search path `path`.
-pub(crate) fn find_program(name: &str, path: &OsString) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let runnable = |program: &PathBuf| {
         program
@@ -102,10 +102,9 @@ pub(crate) fn find_program(name: &str, path: &OsString) -> Option<PathBuf> {
 }
 
 /// Replaces this process by the program `name`, which inherits the limits and the sandbox. Returns only on failure.
-fn exec_program(name: &str, args: &[&str]) -> ExitCode {
+fn exec_program(name: &str, path: &OsStr, args: &[&str]) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(program) = find_program(name, &path) else {
+    let Some(program) = find_program(name, path) else {
         return ExitCode::from(NO_PROGRAM);
     };
     sandbox::lock_down_for_program(&program);

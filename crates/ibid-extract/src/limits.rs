@@ -16,7 +16,7 @@ pub struct ExtractLimits {
     pub pdf_memory_bytes: u64,
     /// Parses documents in child processes; `None` if this program cannot be started as the child (see [`Parser`]).
     pub parser: Option<Parser>,
-    /// The search path for `pdftotext` and `pdfinfo`: that of this process.
+    /// The search path for `pdftotext` and `pdfinfo`. Empty: PDFs are read by the parser built into this program.
     pub path: OsString,
 }
 
@@ -53,7 +53,7 @@ impl Default for ExtractLimits {
             pdf_seconds: 20,
             pdf_memory_bytes: 512 << 20,
             parser: Parser::current(),
-            path: std::env::var_os("PATH").unwrap_or_default(),
+            path: OsString::new(),
         }
     }
 }

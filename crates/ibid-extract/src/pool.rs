@@ -4,7 +4,6 @@
 //! time, enforces the deadline, and ends the process when it has been idle for a while or another owner needs the slot. A
 //! process never parses for two owners, so a document that exploits a parser can reach only documents of the same owner.
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -424,7 +423,7 @@ impl JobContext<'_> {
         origin: &DocumentOrigin,
     ) -> Result<ParsedDocument, ParseError> {
         let format = format::detect(bytes, origin);
-        let path: &OsString = &self.limits.path;
+        let path = &self.limits.path;
         let reply = match format {
             Format::Unknown => return Err(ParseError::unsupported_format()),
             Format::Pdf if find_program("pdftotext", path).is_some() => {

@@ -1,4 +1,5 @@
 //! Which parser reads PDFs on this machine, and whether it and the sandbox work.
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::child;
@@ -23,12 +24,11 @@ pub enum PdfBackend {
 }
 
 impl PdfBackend {
-    /// The parser that a child started now would use, by the search path.
-    pub fn detect() -> PdfBackend {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        match child::find_program("pdftotext", &path) {
+    /// The parser that a child with the search path `path` uses.
+    pub fn detect(path: &OsStr) -> PdfBackend {
+        match child::find_program("pdftotext", path) {
             Some(text) => {
-                PdfBackend::Poppler { text, info: child::find_program("pdfinfo", &path).is_some() }
+                PdfBackend::Poppler { text, info: child::find_program("pdfinfo", path).is_some() }
             }
             None => PdfBackend::Embedded,
         }

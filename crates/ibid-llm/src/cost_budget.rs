@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Nano-dollars per dollar.
 const NANO: f64 = 1e9;
@@ -380,6 +380,7 @@ fn exhausted_error(cap: u64, bound: u64, spent: u64, unit: BudgetUnit, finishing
     let but = if finishing { "" } else { ", except for the share kept to finish the report" };
     let (cap, bound, spent) = (unit.describe(cap), unit.describe(bound), unit.describe(spent));
     Error::new(ErrorKind::Exhausted, format!("the budget of {cap} is spent{but}"))
+        .with_reason(FailureReason::Budget)
         .with_source(format!("{spent} spent, and one more call may cost {bound}"))
 }
 

@@ -15,6 +15,7 @@ use ibid_core::ports::{
     Completion, Egress, LanguageModel, Prompt, TextSink, host_and_port, is_loopback_url,
 };
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
+use ibid_net::http::timeout_error;
 pub use ibid_net::http::{
     HttpResult, Timeouts, build_client, connection_error, read_body, response_headers,
     too_large_error,
@@ -147,7 +148,7 @@ impl HttpModel {
     async fn streamed(&self, prompt: &Prompt, sink: TextSink<'_>) -> HttpResult<Completion> {
         let settings = self.learned.settings();
         let first = Instant::now() + self.deadlines.first_byte;
-        let silent = || ServiceError::transient("the answer did not start in time");
+        let silent = || timeout_error("the answer did not start in time");
         let response =
             timeout_at(first, self.send(prompt, &settings, true)).await.map_err(|_| silent())??;
         let mut stream = self.target.provider.dialect.stream(answer_tool(prompt, &settings));
@@ -161,7 +162,7 @@ impl HttpModel {
                 timeout_at(first, pieces.next()).await.map_err(|_| silent())?
             } else {
                 let wait = timeout(self.deadlines.idle, pieces.next()).await;
-                wait.map_err(|_| ServiceError::transient("the answer timed out before its end"))?
+                wait.map_err(|_| timeout_error("the answer timed out before its end"))?
             };
             let piece = match next {
                 None => {
@@ -253,7 +254,7 @@ impl HttpModel {
     }
 
     async fn within<T>(&self, call: impl Future<Output = HttpResult<T>> + Send) -> Result<T> {
-        let late = |_| ServiceError::transient("the model did not answer in time");
+        let late = |_| timeout_error("the model did not answer in time");
         let answer = timeout(self.deadlines.total, call).await.map_err(late);
         answer.and_then(|answer| answer).map_err(|error| self.error(error))
     }

@@ -96,6 +96,11 @@ pub fn too_large_error(most: usize) -> ServiceError {
     ServiceError::malformed(format!("the answer is larger than {most} bytes"))
 }
 
+/// The error for an answer that did not come in time.
+pub fn timeout_error(message: impl Into<String>) -> ServiceError {
+    ServiceError { reason: Some(FailureReason::Timeout), ..ServiceError::transient(message) }
+}
+
 /// Describes a connection error with its causes, without the URL.
 pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     let fault = fault.without_url();

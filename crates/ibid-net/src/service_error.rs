@@ -143,7 +143,7 @@ impl ServiceError {
             Some(reason) => error.with_reason(reason),
             None => error,
         };
-        error.with_source(self)
+        error.with_status(self.status).with_source(self)
     }
 
     /// Returns the service error inside `error`, if any.

@@ -116,7 +116,7 @@ pub fn event_line(envelope: &Envelope) -> Option<EventLine> {
         | Event::ReportRated { .. }
         | Event::ReportShared { .. }
         | Event::ReportUnshared {} => report_line(&envelope.event),
-        Event::Log { level, message } => Some(log_line(level, message)),
+        Event::Log { level, message, .. } => Some(log_line(level, message)),
         Event::SearchStarted { .. }
         | Event::ReadStarted { .. }
         | Event::BudgetUpdated { .. }

@@ -2,7 +2,7 @@
 use ibid_core::Result;
 use ibid_core::domain::{Approval, Brief, Plan, Question};
 use ibid_core::ports::{EventLog, Steering};
-use ibid_core::record::Event;
+use ibid_core::record::{Event, LogSource};
 
 use super::llm_session::LlmSession;
 use super::plan;
@@ -42,26 +42,17 @@ pub(crate) async fn approve_plan(
             }
             Approval::RequestChanges(words) => {
                 log.emit(Event::PlanChanged { words: words.clone() });
-                let why = match wishes.len() {
-                    MAX_PLAN_CHANGES => {
-                        format!("it was made anew {MAX_PLAN_CHANGES} times already")
+                match revise_or_explain(llm, question, &brief, &plan, &mut wishes, words).await? {
+                    Ok(revised) => {
+                        plan = revised;
+                        log.emit(Event::PlanProposed { plan: plan.clone() });
                     }
-                    _ => {
-                        wishes.push(words);
-                        match plan::revise_plan(llm, question, &brief, &plan, &wishes).await? {
-                            Some(other) => {
-                                plan = other;
-                                log.emit(Event::PlanProposed { plan: plan.clone() });
-                                continue;
-                            }
-                            None => "no model made it anew".to_owned(),
-                        }
-                    }
-                };
-                log.emit(Event::Log {
-                    level: "warn".to_owned(),
-                    message: format!("the plan stays as it is: {why}; edit it instead"),
-                });
+                    Err(why) => log.emit(Event::Log {
+                        level: "warn".to_owned(),
+                        message: format!("the plan stays as it is: {why}; edit it instead"),
+                        source: Some(LogSource::Program),
+                    }),
+                }
             }
         }
     }
@@ -69,4 +60,21 @@ pub(crate) async fn approve_plan(
     log.emit(Event::PlanApproved { by: "person".to_owned(), changed });
     log.flush().await?;
     Ok((brief, plan))
+}
+
+/// The plan, revised by all `wishes` and by `words`, or why it was not revised.
+async fn revise_or_explain(
+    llm: &mut LlmSession<'_>,
+    question: &Question,
+    brief: &Brief,
+    plan: &Plan,
+    wishes: &mut Vec<String>,
+    words: String,
+) -> Result<std::result::Result<Plan, String>> {
+    if wishes.len() == MAX_PLAN_CHANGES {
+        return Ok(Err(format!("it was made anew {MAX_PLAN_CHANGES} times already")));
+    }
+    wishes.push(words);
+    let revised = plan::revise_plan(llm, question, brief, plan, wishes).await?;
+    Ok(revised.ok_or_else(|| "no model made it anew".to_owned()))
 }

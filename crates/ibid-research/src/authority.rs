@@ -1,6 +1,12 @@
 //! How much weight the place of publication carries: a part of a source's trust, and of its rank among the
 //! sources kept for writing.
-use crate::thresholds::{AUTHORITY_PER_NAMING_SITE, PREPRINT_AUTHORITY, UNKNOWN_SERVER_AUTHORITY};
+use crate::thresholds::{
+    AUTHORITY_PER_NAMING_SITE, CITATION_DIGITS_DIVISOR, MAX_OPEN_PUBLISHING_AUTHORITY,
+    MAX_WORK_BONUS, NEWS_AUTHORITY, OPINION_BONUS, ORG_AUTHORITY, PAGE_AUTHORITY,
+    PREPRINT_AUTHORITY, PUBLIC_BODY_AUTHORITY, PUBMED_AUTHORITY, SCHOLAR_AUTHORITY,
+    SYNTHESIS_BONUS, TRIAL_BONUS, UNIVERSITY_AUTHORITY, UNKNOWN_SERVER_AUTHORITY,
+    UNLISTED_PAPER_AUTHORITY,
+};
 use ibid_core::domain::{Source, SourceKind, Work};
 
 const MAX_NAMING_SITES: usize = 3;
@@ -11,11 +17,13 @@ pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
         SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT_AUTHORITY,
         // A page that a general web engine found among papers, and that no catalogue lists.
-        SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => 0.5,
-        SourceKind::Pubmed => 0.88 + work_bonus(&source.work),
-        SourceKind::Scholar => 0.83 + work_bonus(&source.work),
-        SourceKind::News => 0.6,
-        SourceKind::Web | SourceKind::Local => 0.5,
+        SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => {
+            UNLISTED_PAPER_AUTHORITY
+        }
+        SourceKind::Pubmed => PUBMED_AUTHORITY + work_bonus(&source.work),
+        SourceKind::Scholar => SCHOLAR_AUTHORITY + work_bonus(&source.work),
+        SourceKind::News => NEWS_AUTHORITY,
+        SourceKind::Web | SourceKind::Local => PAGE_AUTHORITY,
     };
     of_kind
         .max(host_score(source).unwrap_or(0.0))
@@ -30,16 +38,16 @@ fn work_bonus(work: &Work) -> f32 {
     let kinds = work.kinds.join(" ").to_lowercase();
     let named = |all: &[&str]| all.iter().any(|text| kinds.contains(text));
     let by_kind = if named(&["meta-analysis", "systematic review", "practice guideline"]) {
-        0.1
+        SYNTHESIS_BONUS
     } else if named(&["randomized", "clinical trial", "review"]) {
-        0.05
+        TRIAL_BONUS
     } else if named(&["editorial", "letter", "comment", "news"]) {
-        -0.2
+        OPINION_BONUS
     } else {
         0.0
     };
     let cited = work.cited_by.unwrap_or(0) as f32;
-    (by_kind + (1.0 + cited).log10() / 30.0).min(0.12)
+    (by_kind + (1.0 + cited).log10() / CITATION_DIGITS_DIVISOR).min(MAX_WORK_BONUS)
 }
 
 /// Labels of host names that tell what kind of site it is.
@@ -71,11 +79,11 @@ fn host_score(source: &Source) -> Option<f32> {
     let ends =
         |list: &[&str]| labels.iter().rev().take(2).any(|label| list.contains(&label.as_str()));
     if ends(PUBLIC) {
-        Some(0.85)
+        Some(PUBLIC_BODY_AUTHORITY)
     } else if ends(ACADEMIC_LABELS) {
-        Some(0.8)
+        Some(UNIVERSITY_AUTHORITY)
     } else if labels.last().is_some_and(|label| label == "org") {
-        Some(0.6)
+        Some(ORG_AUTHORITY)
     } else {
         None
     }
@@ -88,7 +96,7 @@ fn host_ceiling(source: &Source) -> f32 {
         .iter()
         .any(|host_label| OPEN_PUBLISHING_LABELS.contains(&host_label.as_str()))
     {
-        0.3
+        MAX_OPEN_PUBLISHING_AUTHORITY
     } else {
         1.0
     }

@@ -97,7 +97,7 @@ fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>)
             .pages
             .failed()
             .iter()
-            .map(|(url, why)| (url.clone(), why.clone()))
+            .map(|(url, unread)| (url.clone(), unread.message.clone()))
             .collect(),
         clarified: answered_clarifications(ctx.brief),
         followed: followed_run(ctx.question, ctx.brief, state),

@@ -266,7 +266,9 @@ fn fallback_reason(fault: &Error) -> String {
         Some(FailureReason::Quota) => "the quota of the account is used up",
         Some(FailureReason::Key) => "the service of the model did not accept the key",
         Some(FailureReason::Unreachable) => "the service of the model could not be reached",
-        Some(FailureReason::Read(_)) | None => by_kind,
+        Some(FailureReason::Read(_) | FailureReason::Timeout | FailureReason::Budget) | None => {
+            by_kind
+        }
     };
     reason.to_owned()
 }

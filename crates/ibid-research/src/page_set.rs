@@ -3,6 +3,7 @@ use crate::thresholds::MIN_SAME_TEXT_SIMILARITY;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use ibid_core::ReadFailure;
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, Page, PageHash, Source, SourceId, is_public};
 
@@ -12,20 +13,30 @@ use super::query_policy::QueryPolicy;
 const SHINGLE_WORDS: usize = 5;
 const SKETCH_SHINGLES: usize = 128;
 
+/// A page that could not be read, or was left out.
+pub(crate) struct UnreadPage {
+    pub(crate) message: String,
+    /// Why it could not be read; `None` for documents that could not be indexed.
+    pub(crate) reason: Option<ReadFailure>,
+}
+
 /// Every page read, and every document tried.
 #[derive(Default)]
 pub(crate) struct PageSet {
     pub(super) pages: BTreeMap<PageHash, Page>,
     pub(super) tried: BTreeSet<String>,
     sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
-    pub(super) failed: BTreeMap<String, String>,
+    pub(super) failed: BTreeMap<String, UnreadPage>,
     known: u32,
 }
 
 impl PageSet {
     /// An empty set with the documents that could not be indexed.
     pub(crate) fn with_failed(unreadable: &[(String, String)]) -> PageSet {
-        PageSet { failed: unreadable.iter().cloned().collect(), ..PageSet::default() }
+        let unread = |(path, message): &(String, String)| {
+            (path.clone(), UnreadPage { message: message.clone(), reason: None })
+        };
+        PageSet { failed: unreadable.iter().map(unread).collect(), ..PageSet::default() }
     }
 
     /// Adds a page that an earlier run of the thread has read.
@@ -59,7 +70,7 @@ impl PageSet {
     }
 
     /// Pages that could not be read, by address, with the reason.
-    pub(crate) fn failed(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn failed(&self) -> &BTreeMap<String, UnreadPage> {
         &self.failed
     }
 

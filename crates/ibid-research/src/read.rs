@@ -9,11 +9,12 @@ use ibid_core::domain::{
     Hit, Page, Question, Source, SourceId, SourceKind, UrlProvenance, Usage, Vertical,
 };
 use ibid_core::ports::PageReader;
-use ibid_core::record::Event;
+use ibid_core::record::{Event, LogSource};
 use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
 
 use super::changed_fact::find_substitution;
 use super::heuristic::injection::InjectionDetector;
+use super::page_set::UnreadPage;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use crate::concurrency::MAX_QUEUED_FETCHES;
@@ -109,6 +110,7 @@ fn record_read(
         let skipped = Event::Log {
             level: "info".to_owned(),
             message: format!("{reader} could not read {}: {}", hit.url, fault.chain()),
+            source: Some(LogSource::Service),
         };
         ctx.log.emit_as(agent, skipped);
     }
@@ -117,12 +119,10 @@ fn record_read(
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(fault) => {
             state.usage.failed_pages += 1;
-            state.pages.failed.insert(hit.url.clone(), fault.chain());
-            let failed = Event::ReadFailed {
-                url: hit.url,
-                reason: fail_reason(&fault),
-                message: fault.chain(),
-            };
+            let (reason, message) = (fail_reason(&fault), fault.chain());
+            let unread = UnreadPage { message: message.clone(), reason: Some(reason) };
+            state.pages.failed.insert(hit.url.clone(), unread);
+            let failed = Event::ReadFailed { url: hit.url, reason, message };
             ctx.log.emit_as(agent, failed);
             return Ok(None);
         }
@@ -153,10 +153,12 @@ fn record_read(
     if let Some(why) = retracted {
         // A retracted work is listed as left out, and carries no evidence.
         let failed = &mut state.pages.failed;
-        failed.insert(page.url.clone(), format!("left out: {why}"));
+        let reason = Some(ReadFailure::Retracted);
+        failed.insert(page.url.clone(), UnreadPage { message: format!("left out: {why}"), reason });
         ctx.log.emit(Event::Log {
             level: "warn".to_owned(),
             message: format!("left out {}: {why}", page.url),
+            source: Some(LogSource::Program),
         });
     } else if let Some(original) = original {
         ctx.log.emit(Event::EvidenceMerged { url: page.url.clone(), into: original.url.clone() });

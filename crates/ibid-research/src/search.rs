@@ -16,7 +16,7 @@ use crate::works::WorkIndex;
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Hit, Hits, ItemId, Query, Usage, Vertical};
 use ibid_core::ports::{EventLog, Providers, SearchProvider};
-use ibid_core::record::{Event, SearchOutcome};
+use ibid_core::record::{Event, LogSource, SearchOutcome};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Hits of an item checked for names that lead on.
@@ -163,7 +163,7 @@ fn record_answer(
     pool: &mut HitPool,
 ) -> Result<Option<Error>> {
     let (engine, ms) = (answered.engine.name().to_owned(), answered.ms);
-    let mut fault = None;
+    let mut fault: Option<Error> = None;
     let (hits, outcome, error) = match answered.answer {
         Ok(hits) if hits.hits.is_empty() => (hits, SearchOutcome::Empty, None),
         Ok(hits) => (hits, SearchOutcome::Ok, None),
@@ -181,8 +181,11 @@ fn record_answer(
     };
     pool.answered += u32::from(error.is_none());
     for remark in &hits.remarks {
-        let remark =
-            Event::Log { level: "info".to_owned(), message: format!("{engine}: {remark}") };
+        let remark = Event::Log {
+            level: "info".to_owned(),
+            message: format!("{engine}: {remark}"),
+            source: Some(LogSource::Service),
+        };
         log.emit_as(agent, remark);
     }
     let count = hits.hits.len() as u32;
@@ -197,6 +200,8 @@ fn record_answer(
         cost_usd: hits.cost_usd.unwrap_or(0.0),
         outcome,
         error,
+        reason: fault.as_ref().and_then(Error::reason).cloned(),
+        status: fault.as_ref().and_then(Error::status),
     };
     log.emit_as(agent, completed);
     Ok(fault)
@@ -350,6 +355,7 @@ async fn rerank_hits(
             ctx.log.emit(Event::Log {
                 level: "warn".to_owned(),
                 message: format!("ranking: {}", failed.chain()),
+                source: Some(LogSource::Service),
             });
             vec![0.0; refs.len()]
         }

@@ -93,6 +93,128 @@ pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
 pub(crate) const EARLY_BONUS_HALF_SENTENCES: f32 = 12.0;
 
+// Fit: how well a sentence has the form of an answer to a kind of question, 0 to 1.
+/// Fit where the form decides nothing: yes or no, a cause, or a facet without cues.
+pub(crate) const UNDECIDED_FIT: f32 = 0.5;
+/// Fit of a sentence that compares, in answer to a yes/no question that does.
+pub(crate) const COMPARING_FIT: f32 = 0.8;
+/// Fit of one that does not compare.
+pub(crate) const NOT_COMPARING_FIT: f32 = 0.3;
+/// Weight of the share of new words, in answer to an open question.
+pub(crate) const OPEN_NOVELTY_WEIGHT: f32 = 0.6;
+/// What is added to it.
+pub(crate) const OPEN_BASE_FIT: f32 = 0.2;
+/// Weight of the share of new words, as a member of a list.
+pub(crate) const LIST_NOVELTY_WEIGHT: f32 = 0.8;
+/// Weight of a new name, in answer to where.
+pub(crate) const PLACE_NAME_WEIGHT: f32 = 0.6;
+/// Weight of a sentence that says why something happens less, in answer to why it happens.
+pub(crate) const LESSENING_WEIGHT: f32 = 0.3;
+/// Fit of a sentence with cues of a facet, but none of its strong ones.
+pub(crate) const WEAK_CUE_FIT: f32 = 0.15;
+/// Fit of a sentence with one cue of a facet; with three it is 1.
+pub(crate) const ONE_CUE_FIT: f32 = 0.6;
+/// Fit of a sentence with two cues.
+pub(crate) const TWO_CUES_FIT: f32 = 0.8;
+/// Fit of a definition that says what kind of thing the subject is, but not what distinguishes it.
+pub(crate) const DEFINITION_WITHOUT_DISTINCTION_FIT: f32 = 0.7;
+/// Fit of a full definition of a longer phrase than the subject.
+pub(crate) const INDIRECT_DEFINITION_FIT: f32 = 0.5;
+/// Fit of another sentence with the subject before a defining verb.
+pub(crate) const LOOSE_DEFINITION_FIT: f32 = 0.25;
+/// Fit of a sentence that begins with a number, as a step.
+pub(crate) const NUMBERED_STEP_FIT: f32 = 0.9;
+/// Fit of an imperative without a number.
+pub(crate) const IMPERATIVE_FIT: f32 = 0.8;
+/// Fit of a sentence with one comma, as a list.
+pub(crate) const ONE_COMMA_FIT: f32 = 0.2;
+/// Fit of one with two commas.
+pub(crate) const TWO_COMMAS_FIT: f32 = 0.45;
+/// Fit of one with more.
+pub(crate) const MANY_COMMAS_FIT: f32 = 0.6;
+/// What a conjunction adds to it.
+pub(crate) const LIST_CONJUNCTION_BONUS: f32 = 0.15;
+/// What "such as" or "include" adds.
+pub(crate) const LIST_PHRASE_BONUS: f32 = 0.3;
+/// Fit of a year without a month, in answer to when.
+pub(crate) const YEAR_FIT: f32 = 0.85;
+/// Fit of a month without a year.
+pub(crate) const MONTH_FIT: f32 = 0.6;
+/// Fit of a century or of days.
+pub(crate) const VAGUE_TIME_FIT: f32 = 0.4;
+/// Fit of a new name of one word, in answer to who; a longer name fits fully.
+pub(crate) const ONE_NAME_FIT: f32 = 0.6;
+/// Fit of a figure with another unit than the one asked for.
+pub(crate) const OTHER_UNIT_FIT: f32 = 0.7;
+/// Fit of a figure without a unit, in answer to how many.
+pub(crate) const NO_UNIT_FIT: f32 = 0.35;
+/// Fit of a figure with a unit of the dimension asked for, in a sentence that does not name the dimension.
+pub(crate) const UNNAMED_DIMENSION_FIT: f32 = 0.55;
+/// Fit of a sentence that names the dimension, with a figure that has no unit of it.
+pub(crate) const DIMENSION_WITHOUT_UNIT_FIT: f32 = 0.3;
+/// Fit of a figure of another dimension.
+pub(crate) const OTHER_DIMENSION_FIT: f32 = 0.15;
+/// Fit of figures without units, for a facet that asks for figures.
+pub(crate) const FIGURE_WITHOUT_UNIT_FIT: f32 = 0.3;
+/// Fit of one figure with a unit; two fit fully.
+pub(crate) const ONE_FIGURE_FIT: f32 = 0.75;
+/// Factor of the share of new words: from five words of seven on, a sentence counts as new.
+pub(crate) const NOVELTY_FACTOR: f32 = 1.4;
+
+// The score of a sentence for an item.
+/// Confidence of evidence that was found by its words.
+pub(crate) const UNCHECKED_CONFIDENCE: f32 = 0.5;
+/// Weight of a sentence's own words; the rest is that of its context.
+pub(crate) const OWN_WORDS_WEIGHT: f32 = 0.72;
+/// The same for steps and members of a list, which seldom name what they belong to.
+pub(crate) const STEP_OWN_WORDS_WEIGHT: f32 = 0.5;
+/// Weight of the form of a comparison that does not name both sides.
+pub(crate) const MISSING_SIDE_WEIGHT: f32 = 0.4;
+/// Fit from which a step or a member need not repeat the question, under a title that asks the same.
+pub(crate) const MIN_TOPICAL_FIT: f32 = 0.5;
+/// Weight of the words of such a title in the relevance of the sentence.
+pub(crate) const PAGE_TOPIC_WEIGHT: f32 = 0.6;
+/// Weight of the sentence's relevance beside them.
+pub(crate) const TOPICAL_RELEVANCE_WEIGHT: f32 = 0.2;
+/// Fit below which a sentence is only on the subject.
+pub(crate) const MIN_ANSWER_FIT: f32 = 0.3;
+/// Weight of such a sentence, for an item on the whole question.
+pub(crate) const ONLY_ON_SUBJECT_WEIGHT: f32 = 0.6;
+/// Weight of matched words in what a sentence is about.
+pub(crate) const MATCHED_WORDS_WEIGHT: f32 = 0.86;
+/// Weight of its similarity to the topic.
+pub(crate) const TOPIC_SIMILARITY_WEIGHT: f32 = 0.14;
+/// For an item on the question itself: weight of what the sentence is about.
+pub(crate) const CORE_MATTER_WEIGHT: f32 = 0.6;
+/// Weight of its form.
+pub(crate) const CORE_FIT_WEIGHT: f32 = 0.34;
+/// Weight of its place in the page.
+pub(crate) const CORE_EARLY_WEIGHT: f32 = 0.06;
+/// For a side of a comparison: share of its words that a sentence must have.
+pub(crate) const MIN_SIDE_MATCH: f32 = 0.7;
+/// Weight of these words.
+pub(crate) const SIDE_MATCH_WEIGHT: f32 = 0.6;
+/// Weight of the question's words.
+pub(crate) const SIDE_QUESTION_WEIGHT: f32 = 0.3;
+/// Weight of the sentence's place in the page.
+pub(crate) const SIDE_EARLY_WEIGHT: f32 = 0.1;
+/// For a side item: fit to its facet that a sentence must have.
+pub(crate) const MIN_FACET_CUE_FIT: f32 = 0.5;
+/// Share of the item's words that it must have.
+pub(crate) const MIN_FACET_MATCH: f32 = 0.45;
+/// Share of [`MIN_RELEVANCE`] that it must have.
+pub(crate) const FACET_RELEVANCE_SHARE: f32 = 0.7;
+/// Weight of the item's words.
+pub(crate) const FACET_MATCH_WEIGHT: f32 = 0.3;
+/// Weight of the question's words.
+pub(crate) const FACET_QUESTION_WEIGHT: f32 = 0.3;
+/// Weight of the fit to the facet.
+pub(crate) const FACET_CUE_WEIGHT: f32 = 0.34;
+/// Weight of the sentence's place in the page.
+pub(crate) const FACET_EARLY_WEIGHT: f32 = 0.06;
+/// How well a sentence must stand alone for a quote to be widened to it.
+pub(crate) const MIN_ANTECEDENT_FIT: f32 = 0.6;
+
 // What a model's words must share with the evidence.
 /// Share of a claim's words that sentences must have to be used instead of the sentences the model named.
 pub(crate) const MIN_NAMED_SENTENCE_OVERLAP: f32 = 0.5;
@@ -188,6 +310,48 @@ pub(crate) const ANSWER_HALF_DISTANCE: f32 = 8.0;
 /// Weight of a sentence after one with the question's words ("He was born…").
 pub(crate) const FOLLOWING_SENTENCE_WEIGHT: f32 = 0.6;
 
+// The worth of a sentence as an answer, about 0 to 1.
+/// Share of its fit that a sentence keeps whose fact is far from the question's words.
+pub(crate) const FAR_FACT_FIT: f32 = 0.4;
+/// What is added to this share where the fact is beside them.
+pub(crate) const NEAR_FACT_FIT: f32 = 0.6;
+/// Weight of the form of a comparison in its fit.
+pub(crate) const COMPARISON_FORM_WEIGHT: f32 = 0.4;
+/// Weight of both sides being named.
+pub(crate) const COMPARISON_SIDES_WEIGHT: f32 = 0.6;
+/// Weight of relevance in the worth.
+pub(crate) const WORTH_RELEVANCE_WEIGHT: f32 = 0.42;
+/// Weight of the fit.
+pub(crate) const WORTH_FIT_WEIGHT: f32 = 0.33;
+/// Weight of the score as evidence.
+pub(crate) const WORTH_SCORE_WEIGHT: f32 = 0.25;
+/// Added for the second piece of evidence that says the same, and for the third.
+pub(crate) const MORE_EVIDENCE_BONUS: f32 = 0.05;
+/// Deducted from a sentence that expresses doubt.
+pub(crate) const DOUBT_LOSS: f32 = 0.06;
+/// Deducted from a sentence of more than 40 words.
+pub(crate) const LONG_SENTENCE_LOSS: f32 = 0.08;
+/// Deducted from the worth of a figure that holds for one place or time only.
+pub(crate) const ONE_CASE_LOSS: f32 = 0.1;
+/// Deducted if the sentence does not begin with the figure's subject.
+pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.05;
+/// Weight of a sentence that says what a study was to find out.
+pub(crate) const AIM_WEIGHT: f32 = 0.7;
+/// Share of the highest relevance that a sentence must have to decide a yes/no question.
+pub(crate) const MIN_DECIDING_RELEVANCE_SHARE: f32 = 0.8;
+/// Share of the relevance of the best answer that another must have to answer as well.
+pub(crate) const MIN_ANSWERING_RELEVANCE_SHARE: f32 = 0.8;
+/// Share of its fit, also for a further sentence of the short answer.
+pub(crate) const MIN_ANSWERING_FIT_SHARE: f32 = 0.75;
+/// Share of its relevance that a further sentence of the short answer must have.
+pub(crate) const MIN_SHORT_ANSWER_RELEVANCE_SHARE: f32 = 0.65;
+/// Similarity above which two sentences do not both belong in the short answer.
+pub(crate) const MAX_ANSWER_SIMILARITY: f32 = 0.5;
+/// Share of the worth of the best answer that the sentence of the answer line must have.
+pub(crate) const MIN_ANSWER_LINE_WORTH_SHARE: f32 = 0.75;
+/// Share of its relevance.
+pub(crate) const MIN_ANSWER_LINE_RELEVANCE_SHARE: f32 = 0.75;
+
 // Disagreement.
 /// Relative difference up to which two numbers are the same, rounded.
 pub(crate) const ROUNDING_TOLERANCE: f64 = 0.05;
@@ -233,6 +397,52 @@ pub(crate) const RECENCY_HALF_LIFE_YEARS: f32 = 5.0;
 pub(crate) const UNDATED_RECENCY: f32 = 0.25;
 /// Similarity from which two sentences say the same.
 pub(crate) const MIN_AGREEING_SIMILARITY: f32 = 0.5;
+
+// Authority by the kind of place.
+/// Authority of a work that PubMed lists.
+pub(crate) const PUBMED_AUTHORITY: f32 = 0.88;
+/// Authority of a work in another catalogue.
+pub(crate) const SCHOLAR_AUTHORITY: f32 = 0.83;
+/// Authority of a page among papers that no catalogue lists.
+pub(crate) const UNLISTED_PAPER_AUTHORITY: f32 = 0.5;
+/// Authority of news.
+pub(crate) const NEWS_AUTHORITY: f32 = 0.6;
+/// Authority of any other page, and of a local file.
+pub(crate) const PAGE_AUTHORITY: f32 = 0.5;
+/// Least authority of a host under `gov` or the like.
+pub(crate) const PUBLIC_BODY_AUTHORITY: f32 = 0.85;
+/// Least authority of a host under `edu` or `ac`.
+pub(crate) const UNIVERSITY_AUTHORITY: f32 = 0.8;
+/// Least authority of a host under `org`.
+pub(crate) const ORG_AUTHORITY: f32 = 0.6;
+/// Most authority of a site where anybody may write or something is sold.
+pub(crate) const MAX_OPEN_PUBLISHING_AUTHORITY: f32 = 0.3;
+/// What being a synthesis of studies adds to the authority of a work.
+pub(crate) const SYNTHESIS_BONUS: f32 = 0.1;
+/// What being a trial or a review adds.
+pub(crate) const TRIAL_BONUS: f32 = 0.05;
+/// What being an editorial or a letter adds.
+pub(crate) const OPINION_BONUS: f32 = -0.2;
+/// The logarithm of the citations is divided by this: 1,000 are worth as much as being a synthesis.
+pub(crate) const CITATION_DIGITS_DIVISOR: f32 = 30.0;
+/// Most that kind and citations add.
+pub(crate) const MAX_WORK_BONUS: f32 = 0.12;
+
+// Expertise, and the weight of a side of a conflict.
+/// Expertise of a source without a named author.
+pub(crate) const UNKNOWN_AUTHOR_EXPERTISE: f32 = 0.3;
+/// Expertise of one named author.
+pub(crate) const NAMED_AUTHOR_EXPERTISE: f32 = 0.6;
+/// What several authors add.
+pub(crate) const SEVERAL_AUTHORS_BONUS: f32 = 0.1;
+/// What a title or an organisation adds.
+pub(crate) const AFFILIATION_BONUS: f32 = 0.2;
+/// What a collection that requires affiliations adds.
+pub(crate) const REVIEWED_COLLECTION_BONUS: f32 = 0.2;
+/// Share of its trust with which the oldest work counts in a conflict.
+pub(crate) const MIN_RECENCY_FACTOR: f32 = 0.5;
+/// Factor of a work that a newer edition supersedes.
+pub(crate) const REPLACED_FACTOR: f32 = 0.5;
 
 // Judging a finished run.
 /// How far a model may raise a counted score: models praise too easily.

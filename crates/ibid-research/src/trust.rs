@@ -4,8 +4,10 @@
 //! Trust does not decide what is read, cited or shown. It is an indication from what can be seen from
 //! outside, and every part of it is shown beside the sum.
 use crate::thresholds::{
-    MIN_AGREEING_SIMILARITY, RECENCY_HALF_LIFE_YEARS, TRUST_AUTHORITY_WEIGHT,
-    TRUST_CONSISTENCY_WEIGHT, TRUST_EXPERTISE_WEIGHT, TRUST_RECENCY_WEIGHT, UNDATED_RECENCY,
+    AFFILIATION_BONUS, MIN_AGREEING_SIMILARITY, MIN_RECENCY_FACTOR, NAMED_AUTHOR_EXPERTISE,
+    RECENCY_HALF_LIFE_YEARS, REPLACED_FACTOR, REVIEWED_COLLECTION_BONUS, SEVERAL_AUTHORS_BONUS,
+    TRUST_AUTHORITY_WEIGHT, TRUST_CONSISTENCY_WEIGHT, TRUST_EXPERTISE_WEIGHT, TRUST_RECENCY_WEIGHT,
+    UNDATED_RECENCY, UNKNOWN_AUTHOR_EXPERTISE,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,8 +81,9 @@ fn trust_of(side: &ConflictSide, sources: &[Source]) -> f32 {
     works
         .filter_map(|work| work.trust.as_ref())
         .map(|trust| {
-            let replaced = if trust.replaced_by.is_some() { 0.5 } else { 1.0 };
-            trust.score * (0.5 + 0.5 * trust.recency) * replaced
+            let replaced = if trust.replaced_by.is_some() { REPLACED_FACTOR } else { 1.0 };
+            let recency = MIN_RECENCY_FACTOR + (1.0 - MIN_RECENCY_FACTOR) * trust.recency;
+            trust.score * recency * replaced
         })
         .sum()
 }
@@ -128,7 +131,7 @@ fn expertise_score(source: &Source) -> f32 {
     let author = source.work.authors.join("; ");
     let author = author.trim_matches([' ', ';']);
     if author.is_empty() {
-        return 0.3;
+        return UNKNOWN_AUTHOR_EXPERTISE;
     }
     let several =
         author.contains([';', '&']) || author.contains(" and ") || author.matches(',').count() > 1;
@@ -136,7 +139,10 @@ fn expertise_score(source: &Source) -> f32 {
         tokens(author).iter().any(|token| AFFILIATION_WORDS.contains(&token.text.as_str()));
     let reviewed = matches!(source.kind, SourceKind::Pubmed | SourceKind::Scholar);
     let plus = |yes: bool, much: f32| if yes { much } else { 0.0 };
-    0.6 + plus(several, 0.1) + plus(standing, 0.2) + plus(reviewed, 0.2)
+    NAMED_AUTHOR_EXPERTISE
+        + plus(several, SEVERAL_AUTHORS_BONUS)
+        + plus(standing, AFFILIATION_BONUS)
+        + plus(reviewed, REVIEWED_COLLECTION_BONUS)
 }
 
 /// Halves every [`RECENCY_HALF_LIFE_YEARS`] years.

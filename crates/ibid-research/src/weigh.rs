@@ -8,7 +8,7 @@ use ibid_core::domain::{
     SourceId,
 };
 use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
-use ibid_core::record::Event;
+use ibid_core::record::{Event, LogSource};
 use ibid_core::{Error, ErrorKind, Result};
 
 use super::ask::{
@@ -497,6 +497,7 @@ async fn rank_chunks(round: &WeighContext<'_>, inputs: &mut [PageInput<'_>]) -> 
             Err(failed) => round.log.emit(Event::Log {
                 level: "warn".to_owned(),
                 message: format!("ranking: {}", failed.chain()),
+                source: Some(LogSource::Service),
             }),
         }
     }

@@ -189,7 +189,7 @@ fn ranking(settings: &Settings) -> HealthFinding {
 
 /// The reader of PDF documents, tested on a sample.
 fn pdf(settings: &Settings) -> HealthFinding {
-    let reader = document_reader::pdf_reader();
+    let reader = document_reader::pdf_reader(settings);
     let named = match &reader {
         PdfBackend::Embedded => "the embedded reader".to_owned(),
         PdfBackend::Poppler { text, info: true } => format!("{} with pdfinfo", text.display()),

@@ -2,6 +2,7 @@
 //! method.
 mod accounts;
 mod check;
+mod clock_rng;
 pub mod commands;
 mod components;
 mod confined_parser;

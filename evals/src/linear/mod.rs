@@ -106,7 +106,8 @@ fn measure(
     mut families: Vec<Family>,
     last: usize,
 ) -> Result<(usize, usize), Fault> {
-    let mut limits = ExtractLimits::default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut limits = ExtractLimits { path, ..ExtractLimits::default() };
     match binary(args) {
         Ok(program) => limits.parser = Some(Parser::from_program(program)),
         Err(fault) => {

@@ -19,6 +19,7 @@ const SOON: Duration = Duration::from_secs(2);
 fn limits() -> ExtractLimits {
     ExtractLimits {
         parser: Some(Parser::from_program(env!("CARGO_BIN_EXE_ibid"))),
+        path: std::env::var_os("PATH").unwrap_or_default(),
         ..ExtractLimits::default()
     }
 }
@@ -27,6 +28,7 @@ fn limits() -> ExtractLimits {
 fn parsed_by(dir: &Path, text: &str) -> ExtractLimits {
     ExtractLimits {
         parser: Some(Parser::from_program(script(dir, text))),
+        path: std::env::var_os("PATH").unwrap_or_default(),
         pdf_seconds: 1,
         ..ExtractLimits::default()
     }

@@ -16,6 +16,7 @@ use crate::memory::zipped;
 fn limits() -> ExtractLimits {
     ExtractLimits {
         parser: Some(Parser::from_program(env!("CARGO_BIN_EXE_ibid"))),
+        path: std::env::var_os("PATH").unwrap_or_default(),
         ..ExtractLimits::default()
     }
 }
@@ -367,6 +368,7 @@ fn a_pdf_reader_that_hangs_is_ended_in_time() {
     std::fs::set_permissions(&sleeper, runnable).unwrap();
     let limits = ExtractLimits {
         parser: Some(Parser::from_program(sleeper)),
+        path: std::env::var_os("PATH").unwrap_or_default(),
         pdf_seconds: 1,
         ..ExtractLimits::default()
     };

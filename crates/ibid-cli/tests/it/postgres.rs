@@ -39,7 +39,7 @@ async fn fresh(url: &str, name: &str) -> String {
 }
 
 fn note(n: u64) -> Event {
-    Event::Log { level: "info".to_owned(), message: format!("{n}") }
+    Event::Log { level: "info".to_owned(), message: format!("{n}"), source: None }
 }
 
 fn log(store: &Arc<PostgresStore>, run: &RunId) -> EventLog {

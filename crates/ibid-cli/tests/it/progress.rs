@@ -131,7 +131,7 @@ fn strangers_words_cannot_drive_the_terminal() {
     let mut shown = block(&underway(evil), 100, false).join("");
     let text = || evil.to_owned();
     let failed = [
-        Event::Log { level: "warn".to_owned(), message: text() },
+        Event::Log { level: "warn".to_owned(), message: text(), source: None },
         Event::PlanChanged { words: text() },
         Event::ClarifyAsked { questions: vec![text()] },
         Event::ReadFailed { url: text(), reason: ReadFailure::Empty, message: text() },

@@ -117,7 +117,7 @@ async fn a_run_of_several_sittings_replays_in_one() {
         Box::pin(async move {
             let query = stand_in::query("cork 1 1");
             let fault = world.search[0].search(&query).await.unwrap_err();
-            log.emit(Event::Log { level: "warn".to_owned(), message: fault.chain() });
+            log.emit(Event::Log { level: "warn".to_owned(), message: fault.chain(), source: None });
             Err(Error::new(ErrorKind::Cancelled, "for now"))
         })
     });

@@ -249,6 +249,8 @@ fn searched(query: &Query, answer: &Result<Hits>) -> Event {
             Err(_) => SearchOutcome::Error,
         },
         error: answer.as_ref().err().map(Error::chain),
+        reason: None,
+        status: None,
     }
 }
 
@@ -360,6 +362,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         model_window: 16_384,
         price: String::new(),
         variables: Default::default(),
+        search_path: std::env::var_os("PATH").unwrap_or_default(),
     }
 }
 

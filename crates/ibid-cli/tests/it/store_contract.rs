@@ -66,7 +66,7 @@ fn event(run: &RunId, seq: u64) -> Envelope {
     let event = match seq {
         1 => Event::RunCreated { question: question("why?"), version: EVENT_VERSION, owner: None },
         2 => Event::RunStarted {},
-        _ => Event::Log { level: "info".to_owned(), message: format!("event {seq}") },
+        _ => Event::Log { level: "info".to_owned(), message: format!("event {seq}"), source: None },
     };
     Envelope {
         seq,
@@ -186,6 +186,7 @@ async fn failures_and_their_reasons_until_they_are_tried_again(store: &dyn Store
         kind: ErrorKind::Malformed,
         message: "asking: no answer".to_owned(),
         reason: Some(FailureReason::PromptTooLong { window: Some(4_000) }),
+        status: Some(400),
         hint: Some("Choose a model with a longer context. \0".to_owned()),
     };
     store.begin_call(&run, &step("a")).await.unwrap();

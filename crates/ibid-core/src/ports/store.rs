@@ -74,6 +74,9 @@ pub enum JournalCallState {
         /// The error's reason, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<crate::FailureReason>,
+        /// The HTTP status of the service, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
         /// The error's hint, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,

@@ -7,7 +7,7 @@ use crate::domain::{
     RuntimeProgress, ShareLink, Source, StopReason, Strategy, TopicRelation, Usage, Variation,
     Vertical, WordOrigin,
 };
-use crate::{ErrorKind, ReadFailure};
+use crate::{ErrorKind, FailureReason, ReadFailure};
 
 /// Version of the event format. New fields and kinds do not change it; a changed meaning does.
 pub const EVENT_VERSION: u32 = 1;
@@ -44,6 +44,16 @@ pub enum SearchOutcome {
     Unreachable,
     /// The search failed.
     Error,
+}
+
+/// Whose words a log line has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogSource {
+    /// Those of this program alone.
+    Program,
+    /// Also those of a service.
+    Service,
 }
 
 /// An event of a run. The enum is exhaustive, so that every interface handles every kind.
@@ -160,7 +170,7 @@ pub enum Event {
         origin: Vec<WordOrigin>,
     },
     /// A search ended. `new` counts documents that no earlier search of the run returned. `outcome` is `ok`, `empty`, `rate_limited` (also
-    /// other failures that pass), `unreachable` or `error`.
+    /// other failures that pass), `unreachable` or `error`. If it failed, `reason` and `status` (of HTTP) are set where they are known.
     #[serde(rename = "search.completed")]
     SearchCompleted {
         engine: String,
@@ -172,6 +182,10 @@ pub enum Event {
         cost_usd: f64,
         outcome: SearchOutcome,
         error: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<FailureReason>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
     },
     /// A page was requested.
     #[serde(rename = "read.started")]
@@ -263,9 +277,15 @@ pub enum Event {
     /// All public links were revoked.
     #[serde(rename = "report.unshared")]
     ReportUnshared {},
-    /// A message for the user.
+    /// A message for the user. `source`, where it is set, says whether it has words of this program alone (`program`) or also those of a
+    /// service (`service`).
     #[serde(rename = "log")]
-    Log { level: String, message: String },
+    Log {
+        level: String,
+        message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<LogSource>,
+    },
 }
 
 /// How a run with a report ended.
@@ -323,11 +343,20 @@ impl Event {
         )
     }
 
-    /// Identifies the event when a resumed run emits it again: its name and data without measured times.
+    /// Identifies the event when a resumed run emits it again: its name and data without measured times, and without what earlier
+    /// versions did not record.
     pub fn identity(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(data) = value.get_mut("data").and_then(|value| value.as_object_mut()) {
             data.remove("ms");
+            let unrecorded: &[&str] = match self {
+                Event::SearchCompleted { .. } => &["reason", "status"],
+                Event::Log { .. } => &["source"],
+                _ => &[],
+            };
+            for field in unrecorded {
+                data.remove(*field);
+            }
             let units = data.get_mut("research_units").and_then(|data| data.as_array_mut());
             for unit in units.into_iter().flatten() {
                 unit.as_object_mut().map(|it| it.remove("ms"));

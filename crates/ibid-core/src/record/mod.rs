@@ -8,7 +8,7 @@ mod tool_progress;
 mod tool_trace;
 
 pub use aggregate::{AggregateMetrics, MetricTarget};
-pub use event::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
+pub use event::{EVENT_VERSION, Envelope, Event, LogSource, Phase, RunOutcome, SearchOutcome};
 pub use metrics::{CountsByKind, RunMetrics};
 pub use run::{Run, RunStatus};
 pub use sent_query::{SentQuery, sent_queries};

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::http::Timeouts;
 use crate::http::{
     LOOKUP_FAILED, build_client, connection_error, is_offline, read_body, response_headers,
+    timeout_error,
 };
 use crate::redact::SecretRedactor;
 use crate::retry_after::ResponseHeaders;
@@ -236,9 +237,7 @@ impl ServiceClient {
             let sent = timeout(self.timeout, self.send(ask)).await;
             let late = sent.is_err();
             let answer = sent
-                .unwrap_or_else(|_| {
-                    Err(ServiceError::transient("the service did not answer in time"))
-                })
+                .unwrap_or_else(|_| Err(timeout_error("the service did not answer in time")))
                 .and_then(|(status, headers, body)| read(status, &headers, &body));
             let fault = match answer {
                 Ok(it) => return Ok(it),

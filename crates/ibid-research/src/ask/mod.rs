@@ -87,18 +87,15 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
             return Err(unusable_answer(model, &prompt, &why));
         }
         let answer = answer_text(&completion);
-        let fault = match parse_answer::<T>(answer, &schema) {
+        let checked = parse_answer::<T>(answer, &schema).and_then(|it| {
+            check_not_example(&prompt.purpose, answer)?;
+            check(&it.value)?;
+            Ok(it)
+        });
+        let fault = match checked {
             Ok(it) => {
-                match check_not_example(&prompt.purpose, answer).and_then(|()| check(&it.value)) {
-                    Ok(()) => {
-                        return Ok(TypedAnswer {
-                            value: it.value,
-                            repaired: it.how == ParseQuality::Repaired,
-                            attempts: asked,
-                        });
-                    }
-                    Err(fault) => fault,
-                }
+                let repaired = it.how == ParseQuality::Repaired;
+                return Ok(TypedAnswer { value: it.value, repaired, attempts: asked });
             }
             Err(fault) => fault,
         };

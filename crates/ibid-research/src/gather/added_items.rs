@@ -5,7 +5,7 @@ use crate::llm_session::LlmSession;
 use crate::weigh;
 use ibid_core::Result;
 use ibid_core::domain::{SourceId, Variation};
-use ibid_core::record::{Event, Phase};
+use ibid_core::record::{Event, LogSource, Phase};
 
 use super::research_loop::ResearchLoop;
 
@@ -32,6 +32,7 @@ impl ResearchLoop<'_> {
                         "the plan has {} items already, so nothing was added to it",
                         known.items().len()
                     ),
+                    source: Some(LogSource::Program),
                 });
                 continue;
             };

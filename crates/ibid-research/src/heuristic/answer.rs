@@ -3,8 +3,13 @@ use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
-    MIN_SHORTENED_RELEVANCE, WITHOUT_HEAD_WORTH,
+    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
+    LATE_SUBJECT_LOSS, LONG_SENTENCE_LOSS, MAX_ANSWER_SIMILARITY, MIN_ANSWER_LINE_RELEVANCE_SHARE,
+    MIN_ANSWER_LINE_WORTH_SHARE, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE,
+    MIN_ANSWERING_RELEVANCE_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
+    MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
+    MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT,
+    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -25,11 +30,6 @@ const PARTS_WORDS: usize = 100;
 const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
-
-/// Deducted from the score of a figure that holds for one place or time only.
-const ONE_CASE_LOSS: f32 = 0.1;
-/// Deducted if the sentence does not begin with the figure's subject.
-const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -60,9 +60,10 @@ pub(crate) fn rank_points<'a>(
     for point in points {
         let lower = spaced(&point.text);
         let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
-        fit *= 0.4 + 0.6 * scorer.fact_nearness(brief.kind, &point.text);
+        fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
-            fit = 0.4 * fit + if apart.iter().all(|it| has_phrase(&lower, it)) { 0.6 } else { 0.0 };
+            let sides = apart.iter().all(|it| has_phrase(&lower, it));
+            fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
         let mut it = RankedPoint {
             point,
@@ -100,19 +101,21 @@ fn is_single_case_figure(asked: &str, text: &str) -> bool {
 fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let point = it.point;
-    let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
-    worth += 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+    let mut worth = WORTH_RELEVANCE_WEIGHT * it.relevance
+        + WORTH_FIT_WEIGHT * it.fit
+        + WORTH_SCORE_WEIGHT * point.score;
+    worth += MORE_EVIDENCE_BONUS * (point.evidence.len().min(3) as f32 - 1.0);
     if words.doubt.any_in(lower) {
-        worth -= 0.06;
+        worth -= DOUBT_LOSS;
     }
     if point.words > 40 {
-        worth -= 0.08;
+        worth -= LONG_SENTENCE_LOSS;
     }
     if kind == QuestionKind::Quantity {
         worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
         worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
     }
-    Ok(if words.aims.any_in(lower) { worth * 0.7 } else { worth })
+    Ok(if words.aims.any_in(lower) { worth * AIM_WEIGHT } else { worth })
 }
 
 fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {
@@ -205,7 +208,9 @@ pub(crate) fn answer_parts<'a>(
             it.point.words <= PART_WORDS
                 && it.point.words + said <= PARTS_WORDS
                 && it.worth >= (top * MIN_ANSWER_WORTH_SHARE).max(MIN_ANSWER_WORTH)
-                && taken.iter().all(|other| jaccard(&other.ids, &it.point.ids) <= 0.5)
+                && taken
+                    .iter()
+                    .all(|other| jaccard(&other.ids, &it.point.ids) <= MAX_ANSWER_SIMILARITY)
         });
         taken.extend(fits.map(|it| it.point));
     }
@@ -263,7 +268,7 @@ fn deciding_points<'r, 'a>(
         .iter()
         .filter(move |ranked_point| {
             ranked_point.relevance >= MIN_DECIDING_OVERLAP
-                && ranked_point.relevance >= top * 0.8
+                && ranked_point.relevance >= top * MIN_DECIDING_RELEVANCE_SHARE
                 && ranked_point.share >= MIN_DECIDING_CONTENT_WORDS
         })
         .take(8)
@@ -296,8 +301,8 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
         .filter(|ranked_point| {
             ranked_point.worth >= MIN_ANSWER_WORTH
                 && ranked_point.worth >= top.worth * MIN_ANSWER_WORTH_SHARE
-                && ranked_point.relevance >= top.relevance * 0.8
-                && ranked_point.fit >= top.fit * 0.75
+                && ranked_point.relevance >= top.relevance * MIN_ANSWERING_RELEVANCE_SHARE
+                && ranked_point.fit >= top.fit * MIN_ANSWERING_FIT_SHARE
         })
         .map(|ranked_point| ranked_point.point)
         .take(8)
@@ -317,8 +322,8 @@ pub(crate) fn short_answer<'a>(
     };
     for it in ranked {
         let weak = it.worth < top.worth * MIN_ANSWER_WORTH_SHARE
-            || it.relevance < top.relevance * 0.65
-            || it.fit < top.fit * 0.75
+            || it.relevance < top.relevance * MIN_SHORT_ANSWER_RELEVANCE_SHARE
+            || it.fit < top.fit * MIN_ANSWERING_FIT_SHARE
             || it.worth < MIN_ANSWER_WORTH;
         if taken.len() >= 3 {
             break;
@@ -327,7 +332,10 @@ pub(crate) fn short_answer<'a>(
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
-        if it.point.words > room || like > 0.5 || is_against(lean, it.point, notes) {
+        if it.point.words > room
+            || like > MAX_ANSWER_SIMILARITY
+            || is_against(lean, it.point, notes)
+        {
             continue;
         }
         room -= it.point.words;
@@ -343,7 +351,7 @@ fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -
 }
 
 /// Whether a point may stand behind a clear yes or no: it must say the same.
-fn bears_out(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
+fn bears_out(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
     match lean {
         Some(true) => stance == Some(Stance::For),
@@ -366,7 +374,10 @@ pub(crate) fn answer_line(
     let near_top: Vec<&RankedPoint<'_>> = ranked
         .iter()
         .take(8)
-        .filter(|it| it.worth >= top.worth * 0.75 && it.relevance >= top.relevance * 0.75)
+        .filter(|it| {
+            it.worth >= top.worth * MIN_ANSWER_LINE_WORTH_SHARE
+                && it.relevance >= top.relevance * MIN_ANSWER_LINE_RELEVANCE_SHARE
+        })
         .collect();
     // A yes or no that none of the best sentences says is none.
     let clear = lean
@@ -400,8 +411,8 @@ pub(crate) fn answer_line(
 /// The answer in one line from one sentence: its part that says most of what is asked, or else its beginning.
 pub(crate) fn line_of_point(
     scorer: &mut RelevanceScorer,
-    notes: &Notes,
-    point: &Point,
+    notes: &EvidenceStore,
+    point: &ClaimCluster,
 ) -> Result<DraftLine> {
     let text = match shorten_to(&point.text, ANSWER_CHARS, scorer)? {
         Some(text) => text,

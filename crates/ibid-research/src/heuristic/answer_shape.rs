@@ -1,6 +1,15 @@
 //! Whether a sentence has the form of an answer to a kind of question.
 use crate::prompts;
 use crate::prompts::Facet;
+use crate::thresholds::{
+    COMPARING_FIT, DEFINITION_WITHOUT_DISTINCTION_FIT, DIMENSION_WITHOUT_UNIT_FIT,
+    FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT, LESSENING_WEIGHT,
+    LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS, LOOSE_DEFINITION_FIT,
+    MANY_COMMAS_FIT, MONTH_FIT, NO_UNIT_FIT, NOT_COMPARING_FIT, NOVELTY_FACTOR, NUMBERED_STEP_FIT,
+    ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT, OPEN_NOVELTY_WEIGHT,
+    OTHER_DIMENSION_FIT, OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT,
+    UNDECIDED_FIT, UNNAMED_DIMENSION_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
+};
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
@@ -18,21 +27,23 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::HowTo => cues("steps").max(imperative_fit(text)),
         QuestionKind::Comparison => cues("comparison"),
         QuestionKind::Why => cues("reasons") * lessening_weight(asked, spaced)?,
-        QuestionKind::List => list_fit(text, spaced).max(novelty(asked, text) * 0.8),
+        QuestionKind::List => {
+            list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT)
+        }
         QuestionKind::When => date_fit(text, spaced),
         QuestionKind::Who => name_fit(asked, text),
         QuestionKind::Quantity => quantity_fit(asked, text),
-        QuestionKind::Where => cues("place").max(name_fit(asked, text) * 0.6),
+        QuestionKind::Where => cues("place").max(name_fit(asked, text) * PLACE_NAME_WEIGHT),
         // "Do panels work better above plants?" is answered by what compares.
         QuestionKind::YesNo if compares(&super::lexicon::spaced(asked))? => {
             if compares(spaced)? {
-                0.8
+                COMPARING_FIT
             } else {
-                0.3
+                NOT_COMPARING_FIT
             }
         }
-        QuestionKind::YesNo | QuestionKind::Causal => 0.5,
-        QuestionKind::Open => novelty(asked, text) * 0.6 + 0.2,
+        QuestionKind::YesNo | QuestionKind::Causal => UNDECIDED_FIT,
+        QuestionKind::Open => novelty(asked, text) * OPEN_NOVELTY_WEIGHT + OPEN_BASE_FIT,
     })
 }
 
@@ -45,15 +56,15 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
         return date_fit(text, spaced);
     }
     if facet.cues.is_empty() {
-        return 0.5;
+        return UNDECIDED_FIT;
     }
     if facet.strong.as_ref().is_some_and(|strong| !strong.any_in(spaced)) {
-        return 0.15 * f32::from(u8::from(facet.cues.any_in(spaced)));
+        return WEAK_CUE_FIT * f32::from(u8::from(facet.cues.any_in(spaced)));
     }
     match facet.cues.all_in(spaced).len() {
         0 => 0.0,
-        1 => 0.6,
-        2 => 0.8,
+        1 => ONE_CUE_FIT,
+        2 => TWO_CUES_FIT,
         _ => 1.0,
     }
 }
@@ -68,7 +79,7 @@ fn lessening_weight(asked: &str, spaced: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let turned =
         words.lessening.any_in(spaced) && !words.lessening.any_in(&super::lexicon::spaced(asked));
-    Ok(if turned { 0.3 } else { 1.0 })
+    Ok(if turned { LESSENING_WEIGHT } else { 1.0 })
 }
 
 /// "X is a …", "X refers to …": the sentence begins with the subject, followed at once by the defining words;
@@ -124,9 +135,9 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
     .any(|it| words[verb..].contains(it));
     match (straight, article, tells) {
         (true, true, true) => 1.0,
-        (true, true, false) => 0.7,
-        (false, true, true) => 0.5,
-        _ => 0.25,
+        (true, true, false) => DEFINITION_WITHOUT_DISTINCTION_FIT,
+        (false, true, true) => INDIRECT_DEFINITION_FIT,
+        _ => LOOSE_DEFINITION_FIT,
     }
 }
 
@@ -136,8 +147,8 @@ fn imperative_fit(text: &str) -> f32 {
     let opening = text.trim_start_matches(|c: char| !c.is_alphabetic()).to_lowercase();
     let order = prompts::phrases().is_ok_and(|phrases| is_imperative(&opening, &phrases.sentence));
     match (numbered, order) {
-        (true, _) => 0.9,
-        (false, true) => 0.8,
+        (true, _) => NUMBERED_STEP_FIT,
+        (false, true) => IMPERATIVE_FIT,
         _ => 0.0,
     }
 }
@@ -160,23 +171,23 @@ fn list_fit(text: &str, spaced: &str) -> f32 {
     .any(|it| has_phrase(spaced, it));
     let by_commas: f32 = match commas {
         0 => 0.0,
-        1 => 0.2,
-        2 => 0.45,
-        _ => 0.6,
+        1 => ONE_COMMA_FIT,
+        2 => TWO_COMMAS_FIT,
+        _ => MANY_COMMAS_FIT,
     };
-    let by_joint = if joined && commas >= 1 { 0.15 } else { 0.0 };
-    (by_commas + by_joint + if named { 0.3 } else { 0.0 }).min(1.0)
+    let by_joint = if joined && commas >= 1 { LIST_CONJUNCTION_BONUS } else { 0.0 };
+    (by_commas + by_joint + if named { LIST_PHRASE_BONUS } else { 0.0 }).min(1.0)
 }
 
 fn date_fit(text: &str, spaced: &str) -> f32 {
     let year = !years(text).is_empty();
     match (year, names_month(spaced)) {
         (true, true) => 1.0,
-        (true, false) => 0.85,
-        (false, true) => 0.6,
+        (true, false) => YEAR_FIT,
+        (false, true) => MONTH_FIT,
         (false, false) => {
             let loose = ["century", "years ago", "weeks", "days after", "during the"];
-            if loose.iter().any(|it| has_phrase(spaced, it)) { 0.4 } else { 0.0 }
+            if loose.iter().any(|it| has_phrase(spaced, it)) { VAGUE_TIME_FIT } else { 0.0 }
         }
     }
 }
@@ -196,7 +207,7 @@ fn name_fit(asked: &str, text: &str) -> f32 {
     }
     match best {
         0 => 0.0,
-        1 => 0.6,
+        1 => ONE_NAME_FIT,
         _ => 1.0,
     }
 }
@@ -227,9 +238,9 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     if wanted {
         1.0
     } else if found.iter().any(|it| it.unit.is_some()) {
-        0.7
+        OTHER_UNIT_FIT
     } else {
-        0.35
+        NO_UNIT_FIT
     }
 }
 
@@ -330,9 +341,9 @@ impl Dimension {
             tokens(text).iter().any(|token| self.stems.contains(&stem(&token.text).as_str()));
         match (measured, named) {
             (true, true) => 1.0,
-            (true, false) => 0.55,
-            (false, true) => 0.3,
-            (false, false) => 0.15,
+            (true, false) => UNNAMED_DIMENSION_FIT,
+            (false, true) => DIMENSION_WITHOUT_UNIT_FIT,
+            (false, false) => OTHER_DIMENSION_FIT,
         }
     }
 }
@@ -341,8 +352,8 @@ fn figure_fit(text: &str) -> f32 {
     let found = measures(text);
     let with_unit = found.iter().filter(|it| it.unit.is_some()).count();
     match with_unit {
-        0 => 0.3,
-        1 => 0.75,
+        0 => FIGURE_WITHOUT_UNIT_FIT,
+        1 => ONE_FIGURE_FIT,
         _ => 1.0,
     }
 }
@@ -359,7 +370,7 @@ fn novelty(asked: &str, text: &str) -> f32 {
         return 0.0;
     }
     let fresh = stems.iter().filter(|stem| !asked.contains(stem)).count();
-    (fresh as f32 / stems.len() as f32 * 1.4).min(1.0)
+    (fresh as f32 / stems.len() as f32 * NOVELTY_FACTOR).min(1.0)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::folder_names::PathRewriter;
 use ibid_core::domain::{Judgement, Report};
 use ibid_core::ports::{JournalCall, JournalCallState};
-use ibid_core::record::{Event, SearchOutcome};
+use ibid_core::record::{Event, LogSource, SearchOutcome};
 use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure};
 
 /// The message of a failure that the operator must fix.
@@ -35,7 +35,8 @@ enum FailureCause {
     Unknown,
 }
 
-/// Phrases in this program's error messages and the cause that each identifies. The first match counts.
+/// Phrases in this program's error messages and the cause that each identifies, for failures without a status or a reason that
+/// names the cause, as in records of earlier versions. The first match counts.
 const PHRASES: &[(&str, FailureCause)] = &[
     ("the budget of ", FailureCause::BudgetExhausted),
     ("of the budget is spent", FailureCause::BudgetExhausted),
@@ -58,6 +59,20 @@ const PHRASES: &[(&str, FailureCause)] = &[
 ];
 
 impl FailureCause {
+    /// The cause of a recorded failure: by its status, by its reason, or else by its message.
+    fn from_record(
+        status: Option<u16>,
+        reason: Option<&FailureReason>,
+        message: &str,
+    ) -> FailureCause {
+        match (status, reason) {
+            (Some(status), _) => FailureCause::Status(status),
+            (None, Some(FailureReason::Timeout)) => FailureCause::Timeout,
+            (None, Some(FailureReason::Budget)) => FailureCause::BudgetExhausted,
+            _ => FailureCause::from_text(message),
+        }
+    }
+
     /// The cause that `text` identifies.
     fn from_text(text: &str) -> FailureCause {
         // Errors of services contain `status 503: …`.
@@ -205,7 +220,8 @@ pub(super) fn redact_search_error(text: &str) -> String {
     }
 }
 
-/// Redacts a log line. Log lines are free text: only those known to contain no message of a service are passed on.
+/// Redacts a log line with words of a service, or of an earlier version, which did not record whose words it has. Log lines are free
+/// text: only those known to contain no message of a service are passed on.
 fn redact_log_line(text: &str) -> String {
     const OWN: [&str; 4] = ["left out ", "the plan ", "the index of ", "some documents "];
     if OWN.iter().any(|it| text.starts_with(*it)) {
@@ -281,8 +297,8 @@ fn redact_judgement(it: &mut Judgement) {
 pub(super) fn redact_event(it: &mut Event) {
     match it {
         Event::RunFailed { reason, hint, kind } => redact_run_failure(reason, hint, *kind),
-        Event::SearchCompleted { engine, outcome, error: Some(why), .. } => {
-            let known = FailureCause::from_text(why);
+        Event::SearchCompleted { engine, outcome, error: Some(why), reason, status, .. } => {
+            let known = FailureCause::from_record(status.take(), reason.take().as_ref(), why);
             let cause = match outcome {
                 SearchOutcome::RateLimited | SearchOutcome::Unreachable => {
                     known.or_from_kind(ErrorKind::Transient)
@@ -304,6 +320,7 @@ pub(super) fn redact_event(it: &mut Event) {
         }
         Event::ReportReady { report } => redact_report(report),
         Event::ReportJudged { judgement } => redact_judgement(judgement),
+        Event::Log { source: Some(LogSource::Program), .. } => {}
         Event::Log { message, .. } => *message = redact_log_line(message),
         // Texts of the caller, of models, of documents and of this program.
         Event::SearchCompleted { error: None, .. }
@@ -372,13 +389,14 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 *remark = search_remark(remark.as_str().unwrap_or_default()).into();
             }
         }
-        JournalCallState::Failed { kind, message, reason, hint } => {
+        JournalCallState::Failed { kind, message, reason, status, hint } => {
             // Hints name addresses inside, and the name of a parameter is the service's own word.
             *hint = None;
             if matches!(reason, Some(FailureReason::RefusedParameter(_))) {
                 *reason = None;
             }
-            let cause = FailureCause::from_text(message).or_from_kind(*kind);
+            let cause = FailureCause::from_record(*status, reason.as_ref(), message);
+            let cause = cause.or_from_kind(*kind);
             *message = match provider_kind {
                 "search" => engine_message(name, cause),
                 "model" => format!("model: {}", cause.message()),
@@ -394,7 +412,7 @@ pub(super) fn redact_step(it: &mut JournalCall) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::domain::ModelRole;
+    use ibid_core::domain::{ItemId, ModelRole};
 
     const INSIDE: [&str; 3] = ["CANARY", "10.1.2.3", "localhost:11434"];
 
@@ -504,6 +522,18 @@ mod tests {
         let told = serde_json::to_string(&failed).unwrap();
         assert_redacted(&told);
         assert!(told.contains("unavailable (HTTP 500)"), "{told}");
+        let line = |source| Event::Log {
+            level: "warn".to_owned(),
+            message: "these words are known to nobody".to_owned(),
+            source,
+        };
+        for (source, is_kept) in
+            [(Some(LogSource::Program), true), (Some(LogSource::Service), false), (None, false)]
+        {
+            let mut logged = line(source);
+            redact_event(&mut logged);
+            assert_eq!(logged == line(source), is_kept, "{logged:?}");
+        }
         let own = Event::RunFailed {
             reason: "nothing that was read speaks to “How is asking done?”".to_owned(),
             hint: Some("ask in other words".to_owned()),
@@ -512,6 +542,41 @@ mod tests {
         let mut same = own.clone();
         redact_event(&mut same);
         assert_eq!(same, own);
+    }
+
+    #[test]
+    fn a_recorded_status_or_reason_names_the_cause_whatever_the_message_says() {
+        for (status, reason, told) in [
+            (Some(503), None, "unavailable (HTTP 503)"),
+            (Some(429), Some(FailureReason::Overloaded), "rate limited"),
+            (None, Some(FailureReason::Timeout), "timed out"),
+            (None, Some(FailureReason::Budget), "the budget is spent"),
+            // Written by an earlier version: the message alone.
+            (None, None, "failed"),
+        ] {
+            let message = "asking searxng: CANARY".to_owned();
+            let completed = Event::SearchCompleted {
+                engine: "searxng".to_owned(),
+                query: "cork".to_owned(),
+                item: ItemId::new(1),
+                hits: 0,
+                new: 0,
+                ms: 1,
+                cost_usd: 0.0,
+                outcome: SearchOutcome::Error,
+                error: Some(message),
+                reason,
+                status,
+            };
+            let kept = serde_json::to_string(&completed).unwrap();
+            assert_eq!(kept.contains("\"status\""), status.is_some(), "{kept}");
+            let mut read: Event = serde_json::from_str(&kept).unwrap();
+            redact_event(&mut read);
+            let Event::SearchCompleted { error, reason: None, status: None, .. } = read else {
+                panic!("{read:?}");
+            };
+            assert_eq!(error.unwrap(), format!("engine searxng: {told}"));
+        }
     }
 
     #[test]

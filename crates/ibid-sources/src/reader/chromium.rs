@@ -2,7 +2,7 @@
 //!
 //! It runs headless with a temporary profile. It can resolve only the host of the page, to the address that the SSRF guard
 //! has checked; every other name fails, also in redirects and scripts. Its sandbox stays on, so it does not start for root.
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Uses the browser `program`, a name or a path; if empty, the first that is on the search path. It reads only addresses
-    /// that `fetcher` would fetch.
+    /// Uses the browser `program`, a name or a path; if empty, the first that is on the search path of `limits`. It reads only
+    /// addresses that `fetcher` would fetch.
     ///
     /// # Errors
     /// `Setup` when there is no such program.
@@ -76,7 +76,7 @@ impl Chromium {
         limits: ExtractLimits,
         egress: &Egress,
     ) -> Result<Chromium> {
-        let program = Chromium::find(program).ok_or_else(|| {
+        let program = Chromium::find(program, &limits.path).ok_or_else(|| {
             Error::new(ErrorKind::Setup, "no Chromium was found for the reader chromium")
                 .with_hint("install chromium, set chromium to its path, or take it out of readers")
         })?;
@@ -98,14 +98,14 @@ impl Chromium {
         self
     }
 
-    /// Finds the browser `program`, a name or a path; if empty, the first that is on the search path.
-    pub fn find(program: &str) -> Option<PathBuf> {
+    /// Finds the browser `program`, a name or a path; if empty, the first that is on the search path `path`.
+    pub fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
         match program {
-            "" => PROGRAMS.iter().find_map(|name| on_path(name)),
-            path if path.contains('/') => {
-                Some(PathBuf::from(path)).filter(|path| is_executable(path))
+            "" => PROGRAMS.iter().find_map(|name| on_path(name, path)),
+            file if file.contains('/') => {
+                Some(PathBuf::from(file)).filter(|file| is_executable(file))
             }
-            name => on_path(name),
+            name => on_path(name, path),
         }
     }
 
@@ -188,7 +188,7 @@ impl Chromium {
             .args(arguments(&profile.0, rules, self.fetcher.agent()))
             .arg(url.as_str())
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", &self.limits.path)
             .env("HOME", &profile.0)
             .env("TMPDIR", &profile.0)
             .stdin(Stdio::null())
@@ -312,9 +312,8 @@ fn is_executable(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
+fn on_path(name: &str, path: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path)
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(name))
         .find(|path| is_executable(path))
@@ -336,7 +335,9 @@ mod tests {
         let guard = SsrfGuard::with_allowed(vec!["127.0.0.0/8".parse().unwrap()]);
         let gate =
             Fetcher::new(guard, Arc::new(SystemResolver), FetchLimits::default(), "ibid-test");
-        let (limits, egress) = (ExtractLimits::default(), Egress::default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let limits = ExtractLimits { path, ..ExtractLimits::default() };
+        let egress = Egress::default();
         let program = program.to_string_lossy().into_owned();
         let opened = Chromium::open(&program, Arc::new(gate), limits, &egress).unwrap();
         Chromium { timeout: patience, ..opened }

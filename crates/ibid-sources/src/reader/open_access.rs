@@ -45,7 +45,7 @@ impl PageReader for OpenAccessReader {
     async fn read(&self, hit: &Hit) -> Result<Page> {
         let mut known = hit.clone();
         let enriched = timeout(TIMEOUT, self.lookups.enrich(&mut known.work)).await;
-        let remarks = enriched.map_err(|_| {
+        let conflicts = enriched.map_err(|_| {
             let why = "those who know works by their ids did not answer in time";
             read_error(&hit.url, ReadFailure::Timeout, why)
         })?;
@@ -59,7 +59,6 @@ impl PageReader for OpenAccessReader {
         // With a text, the publisher's page is not read: it has no more than the abstract.
         known.text = known.text.or_else(|| Some(hit.snippet.clone()));
         let mut page = self.reader.read(&known).await?;
-        let conflicts = remarks.into_iter().filter(|remark| remark.contains(" has another "));
         page.warnings.extend(conflicts);
         Ok(page)
     }

@@ -124,43 +124,39 @@ impl CatalogueClient {
         Ok(found.into_iter().next())
     }
 
-    /// Completes `work`: its other ids, whether it was retracted, and where its open text is. Returns a line for each request
-    /// that failed and for each record whose ids contradict those of the work.
+    /// Completes `work`: its other ids, whether it was retracted, and where its open text is. Returns a line for
+    /// each record whose ids contradict those of the work. A service that fails adds nothing.
     pub(crate) async fn enrich(&self, work: &mut Work) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let mut conflicts = Vec::new();
         let found = self.ids(work).await.map(|record| record.map(|work| (work, "PubMed Central")));
-        merge_record(work, found, &mut remarks);
+        merge_record(work, found, &mut conflicts);
         let Some(doi) = work.doi.clone() else {
-            return remarks;
+            return conflicts;
         };
         let record = |found: Result<Option<Hit>>, service| {
             found.map(|hit| hit.map(|hit| (hit.work, service)))
         };
-        merge_record(work, record(self.crossref(&doi).await, "Crossref"), &mut remarks);
+        merge_record(work, record(self.crossref(&doi).await, "Crossref"), &mut conflicts);
         if work.full_text.is_empty() || work.retracted.is_none() {
-            merge_record(work, record(self.openalex(&doi).await, "OpenAlex"), &mut remarks);
+            merge_record(work, record(self.openalex(&doi).await, "OpenAlex"), &mut conflicts);
         }
         if work.full_text.is_empty() {
-            merge_record(work, record(self.unpaywall(&doi).await, "Unpaywall"), &mut remarks);
+            merge_record(work, record(self.unpaywall(&doi).await, "Unpaywall"), &mut conflicts);
         }
-        remarks
+        conflicts
     }
 }
 
 /// Merges a record of `work` with the name of its service. A record whose ids contradict those of the work is not merged.
-fn merge_record(work: &mut Work, found: Result<Option<(Work, &str)>>, remarks: &mut Vec<String>) {
-    match found {
-        Ok(Some((record, service))) => {
-            let conflicts = id_conflicts(work, &record);
-            if conflicts.is_empty() {
-                work.merge(&record);
-            }
-            let remark = |conflict: &String| format!("{service} has another {conflict}");
-            remarks.extend(conflicts.iter().map(remark));
-        }
-        Ok(None) => {}
-        Err(fault) => remarks.push(truncate(&fault.chain(), 200)),
+fn merge_record(work: &mut Work, found: Result<Option<(Work, &str)>>, conflicts: &mut Vec<String>) {
+    let Ok(Some((record, service))) = found else {
+        return;
+    };
+    let differing = id_conflicts(work, &record);
+    if differing.is_empty() {
+        work.merge(&record);
     }
+    conflicts.extend(differing.iter().map(|id| format!("{service} has another {id}")));
 }
 
 /// The ids of a work that differ from those of a record of it: `PMID: 123 here, 456 there`. A preprint and its published

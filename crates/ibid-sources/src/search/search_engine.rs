@@ -89,11 +89,16 @@ impl SearchEngine {
         if !found.hits.is_empty() {
             return Ok(());
         }
-        Err(Error::new(
+        let fault = Error::new(
             ErrorKind::Malformed,
             format!("{} found nothing on `water`", self.info.name),
         )
-        .with_source(found.remarks.join("; ")))
+        .with_source(found.remarks.join("; "));
+        Err(if found.remarks.is_empty() {
+            fault
+        } else {
+            fault.with_hint("see its log for why the engines behind it cannot be reached")
+        })
     }
 }
 

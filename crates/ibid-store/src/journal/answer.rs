@@ -78,8 +78,8 @@ impl JournalAnswer for Hits {
 pub(super) fn into_answer(state: JournalCallState) -> Result<Value> {
     match state {
         JournalCallState::Answered(answered) => Ok(answered.answer),
-        JournalCallState::Failed { kind, message, reason, hint } => {
-            let mut error = Error::new(kind, message);
+        JournalCallState::Failed { kind, message, reason, status, hint } => {
+            let mut error = Error::new(kind, message).with_status(status);
             if let Some(reason) = reason {
                 error = error.with_reason(reason);
             }

@@ -19,7 +19,7 @@ use ibid_core::fair_semaphore::OwnerPermits;
 use ibid_core::ports::{
     JournalCall, JournalCallState, Prompt, ProviderManifest, Store, StoredAnswer, crash_point,
 };
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// The journal of one run, over all sessions that work on it. A session begins when the run is started or resumed.
 pub struct Journal {
@@ -230,6 +230,7 @@ impl Journal {
                     kind: error.kind(),
                     message: error.chain(),
                     reason: error.reason().cloned(),
+                    status: error.status(),
                     hint: error.hint().map(str::to_owned),
                 };
                 (failed, None)
@@ -300,7 +301,8 @@ impl Journal {
             state.count(provider);
             return Ok(());
         };
-        Err(Error::new(ErrorKind::Exhausted, format!("the budget of {what} is spent")))
+        Err(Error::new(ErrorKind::Exhausted, format!("the budget of {what} is spent"))
+            .with_reason(FailureReason::Budget))
     }
 
     /// Checks the outcome of a write. A fault ends the session: see [`Journal::open`].

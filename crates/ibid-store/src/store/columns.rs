@@ -30,9 +30,14 @@ impl From<&JournalCallState> for StepColumns {
                 cost_usd: answered.cost_usd,
                 ..intended
             },
-            JournalCallState::Failed { kind, message, reason, hint } => StepColumns {
+            JournalCallState::Failed { kind, message, reason, status, hint } => StepColumns {
                 state: "failed",
-                answer: FailureDetails { reason: reason.clone(), hint: hint.clone() }.to_column(),
+                answer: FailureDetails {
+                    reason: reason.clone(),
+                    status: *status,
+                    hint: hint.clone(),
+                }
+                .to_column(),
                 kind: Some(enum_word(kind)),
                 message: Some(message_text(message)),
                 ..intended
@@ -48,12 +53,14 @@ pub(super) struct FailureDetails {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<FailureReason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
 
 impl FailureDetails {
     fn to_column(&self) -> Option<String> {
-        let is_empty = self.reason.is_none() && self.hint.is_none();
+        let is_empty = self.reason.is_none() && self.status.is_none() && self.hint.is_none();
         (!is_empty).then(|| serde_json::json!(self).to_string())
     }
 

@@ -33,6 +33,7 @@ fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
                 kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(ErrorKind::Internal),
                 message: parse_message(&message.unwrap_or_default()),
                 reason: details.reason,
+                status: details.status,
                 hint: details.hint,
             }
         }

@@ -9,7 +9,8 @@
 pub fn run_confined_parser(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
     use ibid_extract::{Parser, child};
     if args.get(1).is_some_and(|arg| arg == child::COMMAND) {
-        return Some(child::child_main(&args[2..]));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        return Some(child::child_main(&args[2..], &path));
     }
     Parser::register_current();
     None

@@ -56,6 +56,7 @@ pub(super) fn document_limits(settings: &Settings) -> ExtractLimits {
         max_bytes: settings.max_document_bytes,
         pdf_seconds: settings.pdf_seconds,
         pdf_memory_bytes: settings.pdf_memory_bytes,
+        path: settings.search_path.clone(),
         ..ExtractLimits::default()
     }
 }
@@ -152,8 +153,8 @@ pub fn probe_sandbox(settings: &Settings) -> Result<(Confinement, SandboxEscapes
 }
 
 /// What reads PDFs on this machine.
-pub fn pdf_reader() -> PdfBackend {
-    PdfBackend::detect()
+pub fn pdf_reader(settings: &Settings) -> PdfBackend {
+    PdfBackend::detect(&settings.search_path)
 }
 
 /// Reads a small valid PDF, to check that PDFs can be read.

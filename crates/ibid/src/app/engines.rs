@@ -7,6 +7,7 @@ use ibid_core::domain::Vertical;
 use ibid_core::ports::{Egress, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::service::RateLimiters;
+use ibid_net::service_error::ServiceError;
 use ibid_net::web::cache::WebCache;
 use ibid_sources::search::{
     CachedSearch, ENGINES, EngineConfig, EngineInfo, KeyRequirement, SearchEngine, by_name,
@@ -184,10 +185,10 @@ pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress)
         egress,
     )?;
     engine.health_check().await.map_err(|fault| {
-        let message = fault.chain();
+        let service = ServiceError::find_in(&fault);
         let set = engine_params(settings, row).base_url;
         let hint = match fault.kind() {
-            ErrorKind::Setup if message.contains("JSON is off") => {
+            ErrorKind::Setup if name == "searxng" && fault.status() == Some(403) => {
                 "add `json` under `search.formats` in SearXNG's settings.yml, and restart it"
                     .to_owned()
             }
@@ -200,8 +201,9 @@ pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress)
             ErrorKind::Transient => {
                 "try again later, or check whether this machine can reach it".to_owned()
             }
-            ErrorKind::Malformed if message.contains("did not answer") => {
-                "see its log for why the engines behind it cannot be reached".to_owned()
+            // It answered, and says itself why it found nothing.
+            ErrorKind::Malformed if service.is_none() && fault.hint().is_some() => {
+                fault.hint().unwrap_or_default().to_owned()
             }
             _ => format!("check that {} is the address of the right server", row.base_var),
         };

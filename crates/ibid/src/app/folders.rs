@@ -8,7 +8,7 @@ use super::components::{ProgressFn, RunProviders};
 use super::semantic;
 use crate::config::Settings;
 use ibid_core::ports::{Egress, Embedder, Ranker, RoleModels};
-use ibid_core::record::Event;
+use ibid_core::record::{Event, LogSource};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ExtractLimits;
 use ibid_index::folder::{Filter, Folder, FolderOptions, IndexProgress, RefreshSummary, SearchHit};
@@ -137,20 +137,28 @@ pub(super) fn folder_providers(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker
 /// Brings every index up to date. Returns an event for each document that could not be read, by path and place.
 async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<Vec<Event>> {
     let mut events = Vec::new();
-    let warning = |message: String| Event::Log { level: "warn".to_owned(), message };
+    let warning = |source: LogSource, message: String| Event::Log {
+        level: "warn".to_owned(),
+        message,
+        source: Some(source),
+    };
     for folder in folders {
         let name = folder.path().display().to_string();
         let on_refresh = Arc::clone(&on_progress);
         let mut refreshed = refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
         if let Err(why) = folder.update_vectors(&mut |it| on_progress(it)).await {
             let why = why.chain();
-            events.push(warning(format!("{name} is searched without some vectors: {why}")));
+            let message = format!("{name} is searched without some vectors: {why}");
+            events.push(warning(LogSource::Service, message));
         }
         if let Some(reason) = refreshed.rebuilt {
-            events.push(warning(format!("the index of {name} was built anew: {reason}")));
+            events.push(warning(
+                LogSource::Program,
+                format!("the index of {name} was built anew: {reason}"),
+            ));
         }
         if let Some(remark) = refreshed.unread.summary() {
-            events.push(warning(format!("{name}: {remark}")));
+            events.push(warning(LogSource::Program, format!("{name}: {remark}")));
         }
         refreshed
             .faults

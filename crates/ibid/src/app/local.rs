@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::components::{AppComponents, RunProviders};
 use super::spending::SpendGrant;
-use super::{document_reader, engines, folders, models, readers, semantic};
+use super::{clock_rng, document_reader, engines, folders, models, readers, semantic};
 use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::domain::{ModelRole, Question};
-use ibid_core::system;
 use ibid_extract::ExtractLimits;
 use ibid_llm::cached_model::CachedModel;
 use ibid_llm::stack::SharedModels;
@@ -26,8 +25,8 @@ impl AppComponents {
         let host_limiter = Arc::new(HostLimiter::default());
         let index_pool = Arc::new(folders::IndexPool::default());
         AppComponents {
-            clock: system::clock(),
-            chance: system::rng(),
+            clock: clock_rng::clock(),
+            chance: clock_rng::rng(),
             open: Arc::new(move |settings, question, owner| {
                 let user = owner.map(|owner| owner.user.as_str());
                 let shared = SharedLimits {

@@ -3,12 +3,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::clock_rng;
 use super::components::{PriorSpendFn, TotalCostFn};
 use super::spending::SpendGrant;
 use crate::config::{ModelEndpoint, Settings};
 use ibid_core::domain::{CostEstimate, ModelRole, Question, ReasoningEffort, Strategy, Usage};
 use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
-use ibid_core::system;
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::adaptive::max_output_tokens;
 use ibid_llm::metered::max_input_tokens;
@@ -47,7 +47,7 @@ pub(super) fn open(
         limits: ConcurrencyLimits::default(),
         retry: MODEL_RETRY,
         timeouts: Timeouts::default(),
-        chance: system::rng(),
+        chance: clock_rng::rng(),
         egress: egress.clone(),
     };
     let mut highest_price: Option<Price> = None;

@@ -114,7 +114,7 @@ pub(super) fn external_readers(settings: &Settings) -> Result<Vec<&'static str>>
 /// A browser that is installed but not in the setting.
 pub(super) fn idle_browser(settings: &Settings) -> Option<PathBuf> {
     let is_used = external_readers(settings).ok()?.contains(&CHROMIUM);
-    (!is_used).then(|| Chromium::find(&settings.web.chromium))?
+    (!is_used).then(|| Chromium::find(&settings.web.chromium, &settings.search_path))?
 }
 
 /// Lets a reader read one small page, to check that it works. Returns a message for the user.

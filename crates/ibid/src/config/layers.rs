@@ -137,17 +137,14 @@ pub fn load(process: &ProcessEnv, flags: &[Flag]) -> Result<LoadedConfig> {
     // The environment takes precedence over `.env`.
     let variables = dotenv.iter().chain(&process.env);
     let variables = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
-    Ok(LoadedConfig {
-        settings: Settings::from_resolved(&resolved, variables)?,
-        resolved,
-        files,
-        unknown: unknown_variables(process, &dotenv),
-    })
+    let mut settings = Settings::from_resolved(&resolved, variables)?;
+    settings.search_path = process.var("PATH").unwrap_or_default().into();
+    Ok(LoadedConfig { settings, resolved, files, unknown: unknown_variables(process, &dotenv) })
 }
 
 impl Settings {
-    /// The default settings, with all files under `dir`. Ignores the environment and the configuration files of this machine: for tests and
-    /// for programs that configure Ibid themselves.
+    /// The default settings, with all files under `dir`. Ignores the environment, except the search path, and the configuration files of this
+    /// machine: for tests and for programs that configure Ibid themselves.
     ///
     /// # Errors
     /// None for an absolute `dir`.
@@ -158,6 +155,7 @@ impl Settings {
                 ("IBID_DATA_DIR".to_owned(), dir.join("data")),
                 ("IBID_CACHE_DIR".to_owned(), dir.join("cache")),
                 ("XDG_CONFIG_HOME".to_owned(), dir.join("config")),
+                ("PATH".to_owned(), std::env::var_os("PATH").unwrap_or_default().into()),
             ]
             .map(|(name, path)| (name, path.to_string_lossy().into_owned()))
             .into(),

@@ -1,5 +1,6 @@
 //! The typed settings.
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -70,6 +71,9 @@ pub struct Settings {
     /// The environment and the `.env` in force, for looking up keys by name.
     #[serde(skip)]
     pub variables: EnvVars,
+    /// The search path, for programs that read documents.
+    #[serde(skip)]
+    pub search_path: OsString,
     /// The numbers of the method.
     #[serde(flatten)]
     pub method: ResearchSettings,

@@ -364,8 +364,18 @@ impl SpanBuilder<'_> {
 
     /// The span of a search.
     fn search(&mut self, it: &Envelope, content: bool) -> Option<Span> {
-        let Event::SearchCompleted { engine, query, item, hits, new, ms, cost_usd, outcome, error } =
-            &it.event
+        let Event::SearchCompleted {
+            engine,
+            query,
+            item,
+            hits,
+            new,
+            ms,
+            cost_usd,
+            outcome,
+            error,
+            ..
+        } = &it.event
         else {
             return None;
         };

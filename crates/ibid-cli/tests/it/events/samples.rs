@@ -118,6 +118,8 @@ fn research() -> Vec<Event> {
             cost_usd: 0.0,
             outcome: SearchOutcome::Ok,
             error: None,
+            reason: None,
+            status: None,
         },
         Event::ReadStarted { url: page().url.clone() },
         Event::ReadCompleted {
@@ -207,7 +209,11 @@ fn ending() -> Vec<Event> {
             },
         },
         Event::ReportUnshared {},
-        Event::Log { level: "info".to_owned(), message: "told for a person".to_owned() },
+        Event::Log {
+            level: "info".to_owned(),
+            message: "told for a person".to_owned(),
+            source: None,
+        },
         Event::RunFailed {
             reason: "the disk is full".to_owned(),
             hint: Some("make room".to_owned()),

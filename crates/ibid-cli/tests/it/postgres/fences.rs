@@ -60,7 +60,7 @@ fn said(run: &RunId, seq: u64) -> Envelope {
     let owner = Owner { user: "ann".to_owned(), org: None };
     let event = match seq {
         1 => created(run, &owner).event,
-        n => Event::Log { level: "info".to_owned(), message: format!("{n}") },
+        n => Event::Log { level: "info".to_owned(), message: format!("{n}"), source: None },
     };
     Envelope { seq, event, ..created(run, &owner) }
 }
@@ -79,6 +79,7 @@ fn failed() -> JournalCallState {
         kind: ErrorKind::Transient,
         message: "away".to_owned(),
         reason: None,
+        status: None,
         hint: None,
     }
 }

@@ -228,7 +228,13 @@ async fn words_and_addresses_of_services_that_fail_reach_the_operator_alone() {
     let get = async |path: String| asked(&served, "GET", &path, Some(&alice), None).await.body;
     let events = get(format!("/v1/runs/{reported}/events")).await;
     let why = "\"error\":\"engine searxng: unavailable (HTTP 500)\"";
-    assert!(events.contains(why), "{events}");
+    assert!(events.contains(why) && !events.contains("\"status\":500"), "{events}");
+    // The journal and the operator's events have the status as a number.
+    for part in ["events", "trace"] {
+        let path = format!("/v1/runs/{reported}/{part}");
+        let it = asked(&served, "GET", &path, Some(OPERATOR), None).await;
+        assert!(it.body.contains("\"status\":500"), "{part}: {}", it.body);
+    }
     let events = get(format!("/v1/runs/{unread}/events")).await;
     for told in ["\"message\":\"it took too long\"", "searxng: the details are in the server's log"]
     {

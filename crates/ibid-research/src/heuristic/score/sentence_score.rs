@@ -6,10 +6,16 @@ use crate::heuristic::sentence::{
 };
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
-    EARLY_BONUS_HALF_SENTENCES, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
-    MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_ASPECT_WEIGHT,
-    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT,
-    SIDE_OF_COMPARISON_WEIGHT, WIDENED_QUOTE_WEIGHT,
+    CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
+    FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
+    FACET_RELEVANCE_SHARE, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
+    MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE,
+    MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
+    MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
+    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT,
+    PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
+    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
+    TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -93,7 +99,7 @@ impl RelevanceScorer {
                     claim: it.claim,
                     stance: it.stance,
                     score: it.items[0].1,
-                    confidence: 0.5,
+                    confidence: UNCHECKED_CONFIDENCE,
                     contradiction_or_uncertainty: it.doubt,
                     round,
                 });
@@ -198,8 +204,8 @@ impl RelevanceScorer {
     fn item_score(&self, item_matcher: &ItemMatcher, view: &SentenceView<'_>) -> Result<f32> {
         // Steps and members of a list seldom name what they belong to.
         let alone = match item_matcher.kind {
-            QuestionKind::HowTo | QuestionKind::List => 0.5,
-            _ => 0.72,
+            QuestionKind::HowTo | QuestionKind::List => STEP_OWN_WORDS_WEIGHT,
+            _ => OWN_WORDS_WEIGHT,
         };
         let met = |terms: &[WeightedTerm]| {
             alone * self.coverage(terms, view.own)
@@ -220,15 +226,16 @@ impl RelevanceScorer {
             if item_matcher.kind == QuestionKind::Comparison
                 && !self.apart.iter().all(|it| has_phrase(spaced, it))
             {
-                fit *= 0.4;
+                fit *= MISSING_SIDE_WEIGHT;
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&item_matcher.terms, view.topic);
             if topical >= MIN_PAGE_TOPIC_OVERLAP
-                && fit >= 0.5
+                && fit >= MIN_TOPICAL_FIT
                 && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
             {
-                relevance = relevance.max(0.6 * topical + 0.2 * relevance);
+                relevance = relevance
+                    .max(PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance);
             }
             if relevance < MIN_RELEVANCE {
                 return Ok(0.0);
@@ -241,34 +248,53 @@ impl RelevanceScorer {
             // A part has the subject in common with the other parts, and only its own words tell it from them.
             let part = item_matcher.facet.is_none();
             let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
-            let mut beside = if !shaped || fit >= 0.3 {
+            let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
                 1.0
             } else if part {
                 OTHER_PART_WEIGHT
             } else {
-                0.6
+                ONLY_ON_SUBJECT_WEIGHT
             };
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
             if !part && !self.matches_head(view.own) && !self.matches_head(view.topic) {
                 beside *= OTHER_HEAD_WEIGHT;
             }
-            let matter = 0.86 * relevance + 0.14 * self.topic_similarity(view.own);
-            return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
+            let matter = MATCHED_WORDS_WEIGHT * relevance
+                + TOPIC_SIMILARITY_WEIGHT * self.topic_similarity(view.own);
+            return Ok(beside
+                * (CORE_MATTER_WEIGHT * matter
+                    + CORE_FIT_WEIGHT * fit
+                    + CORE_EARLY_WEIGHT * early));
         }
         if item_matcher.side {
-            let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
-            return Ok(if to_item >= 0.7 { SIDE_OF_COMPARISON_WEIGHT * score } else { 0.0 });
+            return Ok(side_score(to_item, question, early));
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
-        if cue < 0.5 || to_item < 0.45 || question < MIN_RELEVANCE * 0.7 {
+        if cue < MIN_FACET_CUE_FIT
+            || to_item < MIN_FACET_MATCH
+            || question < MIN_RELEVANCE * FACET_RELEVANCE_SHARE
+        {
             return Ok(0.0);
         }
         // A sentence that answers the question itself belongs there rather than to a side item.
         let besides = OTHER_PART_WEIGHT + (1.0 - OTHER_PART_WEIGHT) * aspect;
         Ok(besides
             * SIDE_ITEM_WEIGHT
-            * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
+            * (FACET_MATCH_WEIGHT * to_item
+                + FACET_QUESTION_WEIGHT * question
+                + FACET_CUE_WEIGHT * cue
+                + FACET_EARLY_WEIGHT * early))
     }
+}
+
+/// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.
+fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
+    if to_item < MIN_SIDE_MATCH {
+        return 0.0;
+    }
+    let score =
+        SIDE_MATCH_WEIGHT * to_item + SIDE_QUESTION_WEIGHT * question + SIDE_EARLY_WEIGHT * early;
+    SIDE_OF_COMPARISON_WEIGHT * score
 }
 
 /// The sentence, together with the one before it if it depends on that. `None` if the one before is unfit,
@@ -298,5 +324,6 @@ fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> boo
     let same = page.sentences()[at].block == page.sentences()[n].block;
     let text = page.sentence(at);
     let fit = fitness(page, at, &SentenceText::new(text), words);
-    same && fit.is_some_and(|number| number >= 0.6) && !leans_on_previous(text, words)
+    same && fit.is_some_and(|number| number >= MIN_ANTECEDENT_FIT)
+        && !leans_on_previous(text, words)
 }

@@ -157,14 +157,7 @@ fn parse_tools(value: &Value, own: &mut Map<String, Value>) -> ApiResult<bool> {
             Some("file_search") => {
                 local = true;
                 for id in tool["vector_store_ids"].as_array().into_iter().flatten() {
-                    let Some(name) = id.as_str().and_then(|text| text.strip_prefix("folder:"))
-                    else {
-                        return Err(invalid_value(
-                            "tools",
-                            "has a vector store other than `folder:NAME`",
-                        ));
-                    };
-                    folders.push(json!(name));
+                    folders.push(json!(folder_name(id)?));
                 }
             }
             Some("mcp") => {
@@ -183,6 +176,14 @@ fn parse_tools(value: &Value, own: &mut Map<String, Value>) -> ApiResult<bool> {
         own.insert("only_local".to_owned(), true.into());
     }
     Ok(web || local)
+}
+
+/// The served folder that a vector store stands for.
+fn folder_name(vector_store: &Value) -> ApiResult<&str> {
+    vector_store
+        .as_str()
+        .and_then(|text| text.strip_prefix("folder:"))
+        .ok_or_else(|| invalid_value("tools", "has a vector store other than `folder:NAME`"))
 }
 
 /// Refuses a forced call of the client's own tools: this server never calls them, and the client would wait for it.

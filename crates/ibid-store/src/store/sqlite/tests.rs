@@ -20,7 +20,11 @@ fn page(n: u32) -> Page {
 }
 
 fn note(n: u32) -> Event {
-    Event::Log { level: "info".to_owned(), message: format!("{n}: {}", "words ".repeat(100)) }
+    Event::Log {
+        level: "info".to_owned(),
+        message: format!("{n}: {}", "words ".repeat(100)),
+        source: None,
+    }
 }
 
 fn log(store: &Arc<SqliteStore>, run: &RunId) -> EventLog {

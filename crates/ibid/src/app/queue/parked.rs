@@ -46,33 +46,24 @@ pub(super) async fn wait_until_parked(
     patience: Duration,
     mut crowded: watch::Receiver<bool>,
 ) -> WaitReason {
-    loop {
-        if waits.wait_for(Option::is_some).await.is_err() {
-            break;
-        }
+    while waits.wait_for(Option::is_some).await.is_ok() {
         let continued = tokio::select! {
             biased;
             continued = timeout(patience, waits.wait_for(Option::is_none)) => continued.ok().map(|it| it.is_ok()),
             Ok(_) = crowded.wait_for(|it| *it) => None,
         };
-        match continued {
-            Some(true) => {}
-            Some(false) => break,
-            None => {
-                let waiting = *waits.borrow();
-                let is_past = |until: Option<Instant>| until.is_some_and(|at| at <= Instant::now());
-                match waiting {
-                    None => {}
-                    // The deadline has passed: the run is about to continue without input.
-                    Some(it) if is_past(it.until) => {
-                        let continued = waits.wait_for(Option::is_none).await.is_ok();
-                        if !continued {
-                            break;
-                        }
-                    }
-                    Some(it) => return WaitReason::User(it.commands_seen, it.until),
-                }
+        let waiting = *waits.borrow();
+        let worker_lives = match (continued, waiting) {
+            (Some(it), _) => it,
+            (None, None) => true,
+            // The deadline has passed: the run is about to continue without input.
+            (None, Some(it)) if it.until.is_some_and(|at| at <= Instant::now()) => {
+                waits.wait_for(Option::is_none).await.is_ok()
             }
+            (None, Some(it)) => return WaitReason::User(it.commands_seen, it.until),
+        };
+        if !worker_lives {
+            break;
         }
     }
     // The worker has stopped; its handle reports that.

@@ -20,7 +20,7 @@ pub(super) struct PlanView {
     pub(super) plan: Plan,
     /// The most that models may cost, if the run uses any.
     pub(super) models: Option<CostEstimate>,
-    /// How much models are asked to reason, by step; without steps whose models cannot be told.
+    /// How much models are asked to reason, by step; without steps whose model is unknown.
     pub(super) reasoning: Vec<(&'static str, ReasoningEffort)>,
     /// How the planner model was asked, if it was.
     pub(super) attempt: Option<PlannerAttempt>,
@@ -204,7 +204,7 @@ impl PlanView {
         out
     }
 
-    /// How much models are asked to reason in which steps; empty if none can be told.
+    /// How much models are asked to reason in which steps; empty if none is known.
     fn reasoning_line(&self) -> String {
         let mut groups: BTreeMap<ReasoningEffort, Vec<&str>> = BTreeMap::new();
         for (step, effort) in &self.reasoning {

@@ -123,7 +123,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
         draft.warnings.push(warning.to_owned());
     }
     if paper.cut {
-        draft.warnings.push(format!("it has more than {MAX_BLOCKS} paragraphs: read in part"));
+        draft.warnings.push(format!("more than {MAX_BLOCKS} paragraphs: only the first were read"));
     }
     if !paper.has_body {
         draft.warnings.push("it has no full text".to_owned());

@@ -93,7 +93,7 @@ pub fn response_headers(response: &Response) -> ResponseHeaders {
 
 /// The error for a response of more than `most` bytes.
 pub fn too_large_error(most: usize) -> ServiceError {
-    ServiceError::malformed(format!("the answer is larger than {most} bytes"))
+    ServiceError::malformed(format!("the response is larger than {most} bytes"))
 }
 
 /// Describes a connection error with its causes, without the URL.
@@ -125,7 +125,7 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
 /// The message where a name could not be looked up.
 pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
-/// How long a failed lookup of a name tells that this machine is offline.
+/// How long after a failed lookup this machine counts as offline.
 const OFFLINE: Duration = Duration::from_secs(5);
 
 /// When the lookup of a name last failed. The network is that of the machine, not that of a client.

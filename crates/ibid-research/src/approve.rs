@@ -44,7 +44,7 @@ pub(crate) async fn approve_plan(
                 log.emit(Event::PlanChanged { words: words.clone() });
                 let why = match wishes.len() {
                     MAX_PLAN_CHANGES => {
-                        format!("it was made anew {MAX_PLAN_CHANGES} times already")
+                        format!("it was revised {MAX_PLAN_CHANGES} times already")
                     }
                     _ => {
                         wishes.push(words);
@@ -54,13 +54,13 @@ pub(crate) async fn approve_plan(
                                 log.emit(Event::PlanProposed { plan: plan.clone() });
                                 continue;
                             }
-                            None => "no model made it anew".to_owned(),
+                            None => "no model could revise it".to_owned(),
                         }
                     }
                 };
                 log.emit(Event::Log {
                     level: "warn".to_owned(),
-                    message: format!("the plan stays as it is: {why}; edit it instead"),
+                    message: format!("the plan is unchanged: {why}; edit it instead"),
                 });
             }
         }

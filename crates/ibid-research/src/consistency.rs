@@ -1,8 +1,8 @@
 //! Checks that a report does not deny in one place what it says in another.
 //!
-//! What could not be established is told from the coverage of the items, which a model may have judged, and from the words
-//! that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
-//! not without any answer, and a word that a claim says is not missing.
+//! Open items come from the coverage, which a model may have judged, and from words that no finding had. Cited claims were
+//! checked against stored pages, so they take precedence: an item with a cited claim has an answer, and a word in such a claim is
+//! not missing.
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;

@@ -16,7 +16,7 @@ use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, token
 const CODE: usize = 5;
 /// Maximum number of letters of a unit: `500kWh`, `1990s`.
 const UNIT: usize = 3;
-/// A run of letters and digits of this length is no word of any language.
+/// A run of letters and digits of this length is not a word.
 const MAX_WORD_CHARS: usize = 40;
 
 /// Whether `text` has an address or a code that none of `known` has.

@@ -76,7 +76,7 @@ pub(crate) const SIDE_OF_COMPARISON_WEIGHT: f32 = 0.75;
 pub(crate) const WIDENED_QUOTE_WEIGHT: f32 = 0.85;
 /// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
 pub(crate) const OTHER_SUBJECT_WEIGHT: f32 = 0.5;
-/// Share of the words of what is asked of the subject from which a sentence with its title and heading speaks of it.
+/// Share of the aspect's words at which a sentence, with title and heading, counts as on the aspect.
 pub(crate) const ENOUGH_ASPECT_WORDS: f32 = 0.5;
 /// Weight of a sentence with none of these words, for an item on the whole question.
 pub(crate) const OTHER_ASPECT_WEIGHT: f32 = 0.7;
@@ -94,7 +94,7 @@ pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 pub(crate) const EARLY_BONUS_HALF_SENTENCES: f32 = 12.0;
 
 // What a model's words must share with the evidence.
-/// Share of a claim's words that sentences must have to be the ones meant, though others were named.
+/// Share of a claim's words that sentences must have to be used instead of the sentences the model named.
 pub(crate) const MIN_NAMED_SENTENCE_OVERLAP: f32 = 0.5;
 /// Share of a sentence's words that its named evidence must have.
 pub(crate) const MIN_NAMED_EVIDENCE_OVERLAP: f32 = 0.5;

@@ -11,9 +11,9 @@ use super::heuristic::language::language;
 use super::heuristic::lexicon::spaced;
 use super::prompts::{self, Phrases, ThreadWords};
 
-/// Telling words from which a follow-up without a question word is complete.
+/// Content words from which a follow-up without a question word is complete.
 const WHOLE: usize = 4;
-/// Telling words below which a pronoun refers to earlier turns.
+/// Content words below which a pronoun refers to earlier turns.
 const SHORT: usize = 4;
 /// Share of the content words that two nearly equal questions have in common, as a fraction.
 const ALIKE: (usize, usize) = (2, 3);

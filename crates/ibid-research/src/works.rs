@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use ibid_core::domain::work::{canonical_url, registrable_domain};
 use ibid_core::domain::{Hit, SourceKind, Vertical, Work};
 
-/// Telling words that a title must have to identify a work.
+/// Content words that a title must have to identify a work.
 const MIN_TITLE_WORDS: usize = 5;
 
 /// Which keys mean the same work. A work keeps its first key.

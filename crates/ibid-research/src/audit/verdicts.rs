@@ -238,5 +238,5 @@ fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
         heard.held.quote = heard.held.near.first().cloned();
     }
     heard.reason = (heard.held.verdict != before)
-        .then(|| format!("by the words alone it was: {}", before.as_str()));
+        .then(|| format!("the word-based verdict was: {}", before.as_str()));
 }

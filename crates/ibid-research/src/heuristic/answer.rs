@@ -26,9 +26,9 @@ const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
-/// What the worth of a figure loses that is only that of one place or time.
+/// Deducted from the score of a figure that holds for one place or time only.
 const ONE_CASE_LOSS: f32 = 0.1;
-/// What it loses where the sentence does not begin with what the figure is asked of.
+/// Deducted if the sentence does not begin with the figure's subject.
 const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
@@ -148,7 +148,7 @@ fn rank_for_part<'a>(
     Ok(ranked)
 }
 
-/// Of the page with the best step, the step that it tells first stands first: an answer does not begin with the eighth.
+/// On the page with the best step, ranks the earliest step first.
 fn first_step_first(notes: &Notes, ranked: &mut [RankedPoint<'_>]) {
     let Some(best) = ranked.first().copied() else {
         return;

@@ -187,7 +187,7 @@ pub(crate) fn independent_source(source: &Source) -> &str {
     if REPOSITORY_HOSTS.contains(&source.domain.as_str()) { source.key() } else { &source.domain }
 }
 
-/// Telling words from which a title is distinctive: a text that contains it is that work or names it.
+/// Content words from which a title is distinctive: a text that contains it is that work or names it.
 pub(crate) const MIN_TITLE_CONTENT_WORDS: usize = 4;
 
 /// Whether two sources are copies of one work.

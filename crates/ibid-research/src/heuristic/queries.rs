@@ -290,8 +290,7 @@ impl QueryBuilder<'_> {
             .collect()
     }
 
-    /// The queries of the `wanted` variations of an item, and up to `more` of its subject with words in which such items are
-    /// answered.
+    /// Queries for the `wanted` variations of an item, and up to `more` that combine its subject with answer cues.
     pub(crate) fn variations(
         &mut self,
         brief: &Brief,

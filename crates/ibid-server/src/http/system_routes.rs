@@ -24,7 +24,7 @@ pub(super) async fn health() -> Json<Value> {
 pub(super) async fn ready(State(server): State<Arc<ServerState>>) -> ApiResult<Json<Value>> {
     let app = server.operator.app();
     let answered = tokio::time::timeout(READY_TIMEOUT, app.ready()).await;
-    answered.unwrap_or_else(|_| Err(Error::new(Kind::Transient, "the store does not answer")))?;
+    answered.unwrap_or_else(|_| Err(Error::new(Kind::Transient, "the store does not respond")))?;
     let (waiting, working) = server.operator.queue().counts();
     Ok(Json(json!({"status": "ok", "waiting": waiting, "working": working})))
 }

@@ -113,7 +113,7 @@ pub(super) fn result_json(result: McpToolResult) -> Value {
                 Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted
             );
             let text = match (is_internal, fault.hint()) {
-                (true, _) => "the server cannot do this just now".to_owned(),
+                (true, _) => "temporarily unavailable".to_owned(),
                 (false, Some(hint)) => format!("{}; {hint}", fault.public_message()),
                 (false, None) => fault.public_message(),
             };

@@ -120,7 +120,7 @@ impl ResearcherView {
     }
 }
 
-/// The researchers of a run: those that a supervisor has told, in their order, then others by name.
+/// The researchers of a run: those reported by a supervisor, in their order, then others by name.
 pub(super) fn researchers(run: &Run, events: &[Envelope], begun: &str) -> Vec<ResearcherView> {
     let mut told: Vec<&UnitProgress> = Vec::new();
     for envelope in events {

@@ -147,7 +147,7 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
             events.push(warning(format!("{name} is searched without some vectors: {why}")));
         }
         if let Some(reason) = refreshed.rebuilt {
-            events.push(warning(format!("the index of {name} was built anew: {reason}")));
+            events.push(warning(format!("the index of {name} was rebuilt: {reason}")));
         }
         if let Some(remark) = refreshed.unread.summary() {
             events.push(warning(format!("{name}: {remark}")));

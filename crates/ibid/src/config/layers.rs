@@ -274,8 +274,8 @@ fn from_env(
 ) -> Vec<LayerValue> {
     let mut found = Vec::new();
     for setting in SETTINGS {
-        let own = setting.env();
-        let names = || std::iter::once(own.as_str()).chain(setting.aliases.iter().copied());
+        let own: Vec<String> = std::iter::once(setting.env()).chain(setting.former_env()).collect();
+        let names = || own.iter().map(String::as_str).chain(setting.aliases.iter().copied());
         let from_process = names().find_map(|name| {
             let value = process.var(name)?;
             Some((value, SettingOrigin::Env(name.to_owned())))
@@ -390,7 +390,11 @@ fn unknown_variables(process: &ProcessEnv, dotenv: &BTreeMap<String, String>) ->
         .chain(dotenv.keys())
         .filter(|key| key.starts_with("IBID_"))
         .filter(|key| !OTHER_VARIABLES.contains(&key.as_str()))
-        .filter(|key| !SETTINGS.iter().any(|row| row.env() == **key))
+        .filter(|key| {
+            !SETTINGS
+                .iter()
+                .any(|row| row.env() == **key || row.former_env().as_ref() == Some(*key))
+        })
         .cloned()
         .collect();
     names.sort();

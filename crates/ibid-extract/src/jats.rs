@@ -10,7 +10,7 @@ use ibid_core::domain::{Block, BlockKind};
 
 /// Depth of an element; deeper ones are left out. No paper has half of it.
 const MAX_DEPTH: usize = 128;
-/// Blocks of a paper. No paper has a tenth of it.
+/// Maximum number of blocks of a paper: more than ten times what papers have.
 const MAX_BLOCKS: usize = 20_000;
 /// Authors of a paper.
 const MAX_AUTHORS: usize = 50;

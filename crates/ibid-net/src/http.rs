@@ -122,7 +122,7 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     ServiceError { unsent, reason, ..fault }
 }
 
-/// The message where a name could not be looked up.
+/// The message if a name could not be looked up.
 pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
 /// How long after a failed lookup this machine counts as offline.

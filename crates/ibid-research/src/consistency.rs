@@ -42,7 +42,7 @@ impl Said {
     }
 }
 
-/// The terms that `text` says are missing, with what stands before and after them.
+/// The terms that `text` says are missing, with the text before and after them.
 fn missing_terms(text: &str) -> Result<Option<(&str, Vec<&str>, &str)>> {
     let template = &prompts::phrases()?.gap.missing;
     let Some((before, after)) = template.split_once("{terms}") else {
@@ -126,7 +126,7 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Resu
 }
 
 /// Whether a sentence of the short answer is a side of a conflict. A model's sentences can become the same quote after the confidence
-/// was told.
+/// was determined.
 fn has_disputed_answer(report: &Report) -> bool {
     let place = |it: &Citation| (it.n, it.passage.first(), it.passage.last());
     let short: Vec<_> = report.short.iter().flat_map(|it| it.citations()).map(place).collect();

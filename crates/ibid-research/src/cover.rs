@@ -177,7 +177,7 @@ impl CoverageState {
         Ok(())
     }
 
-    /// The rows for the report: an item that the evidence covers is covered, whatever a model thought of it.
+    /// The rows for the report: an item that the evidence covers is covered, whatever a model judged.
     pub(crate) fn final_rows(&self) -> Vec<CoverageRow> {
         let settle = |row: &CoverageRow| match self.doubted.contains(&row.id) {
             true => CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() },

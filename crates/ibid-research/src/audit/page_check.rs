@@ -21,13 +21,13 @@ const QUOTES: usize = 3;
 pub enum AuditVerdict {
     /// It supports the claim.
     Supported,
-    /// It says part of it.
+    /// It supports part of the claim.
     Partly,
-    /// It says otherwise.
+    /// It contradicts the claim.
     Contradicted,
     /// There is no page to check it against.
     Unreadable,
-    /// It does not say.
+    /// It does not say what the claim says.
     Unsupported,
 }
 

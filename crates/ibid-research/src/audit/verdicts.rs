@@ -161,7 +161,7 @@ impl AuditedClaim {
 }
 
 /// Has `role_model` judge each claim by the best quotes of each source and nothing else. Where it fails, the
-/// verdict by words stands. After a fault other than a single bad answer it is not asked again.
+/// word-based verdict is kept. After a fault other than a single bad answer it is not asked again.
 ///
 /// # Errors
 /// Cancellation and internal errors.

@@ -194,8 +194,8 @@ impl LayerStack {
         layer.iter().try_for_each(|value| self.set(value, base))
     }
 
-    /// Where `max_iterations` is set and `depth` is not, it is the number of rounds, up to 12: whoever asks for ten rounds is not
-    /// held to the two of an effort.
+    /// Where `max_iterations` is set and `depth` is not, it is the number of rounds, up to 12: a user who asks for ten rounds is not
+    /// limited to the two of an effort.
     fn take_rounds_from_iterations(&mut self) {
         const MAX_ROUNDS: u64 = 12;
         let at = |name: &str| SETTINGS.iter().position(|row| row.name == name);

@@ -98,7 +98,7 @@ pub(super) fn status_word(status: RunStatus) -> &'static str {
         RunStatus::Pending => "pending",
         RunStatus::InProgress => "in progress",
         RunStatus::Completed => "completed",
-        RunStatus::MaxIterationsReached => "rounds used up",
+        RunStatus::MaxIterationsReached => "round limit reached",
         RunStatus::Cancelled => "cancelled",
         RunStatus::Failed => "failed",
     }

@@ -22,7 +22,7 @@ pub(super) struct PlanView {
     pub(super) plan: Plan,
     /// The most that models may cost, if the run uses any.
     pub(super) models: Option<CostEstimate>,
-    /// How much models are asked to reason, by step; without steps whose models are unknown.
+    /// How much models are asked to reason, by step; without steps whose model is unknown.
     pub(super) reasoning: Vec<(&'static str, ReasoningEffort)>,
     /// How the planner model was asked, if it was.
     pub(super) attempt: Option<PlannerAttempt>,

@@ -5,7 +5,7 @@ use ibid_core::record::{Envelope, Event, SearchOutcome};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::event_line;
 
-/// The plain lines of a run. Engines that cannot be reached are reported once, in one line for all, unless every event is asked for.
+/// The plain lines of a run. Unreachable engines are reported once, in one line for all, unless every event is wanted.
 #[derive(Debug, Default)]
 pub struct ProgressLines {
     /// Every engine that could not be reached.

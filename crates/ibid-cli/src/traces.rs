@@ -16,7 +16,7 @@ use ibid_core::record::{ToolTrace, TraceSummary};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 
-/// How much of an ID the table shows: the part that tells the millisecond. With whole IDs it would not fit into 80 columns.
+/// How much of an ID the table shows: the part that contains the milliseconds. With whole IDs it would not fit into 80 columns.
 const SHOWN_ID_CHARS: usize = 13;
 /// Maximum width of the names of tools and stages in the table.
 const MAX_NAME_COLUMNS: usize = 14;

@@ -10,7 +10,7 @@ use ibid_core::domain::{Block, BlockKind};
 
 /// Depth of an element; deeper ones are left out. No paper has half of it.
 const MAX_DEPTH: usize = 128;
-/// Blocks of a paper. No paper has a tenth of it.
+/// Maximum number of blocks of a paper: more than ten times what papers have.
 const MAX_BLOCKS: usize = 20_000;
 /// Authors of a paper.
 const MAX_AUTHORS: usize = 50;
@@ -123,7 +123,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
         draft.warnings.push(warning.to_owned());
     }
     if paper.cut {
-        draft.warnings.push(format!("it has more than {MAX_BLOCKS} paragraphs: read in part"));
+        draft.warnings.push(format!("more than {MAX_BLOCKS} paragraphs: only the first were read"));
     }
     if !paper.has_body {
         draft.warnings.push("it has no full text".to_owned());

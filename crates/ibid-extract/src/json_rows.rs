@@ -29,7 +29,7 @@ const DATE_FIELDS: &[&str] = &[
 const MIN_UNIX_TIME: i64 = 100_000_000;
 /// A list with a longer item holds paragraphs and not names.
 const MAX_NAME_BYTES: usize = 60;
-/// Words of the text that stand in for a missing title.
+/// Number of words of the text that replace a missing title.
 const TITLE_WORDS: usize = 10;
 
 /// Whether the name is that of a file with one JSON object per line.

@@ -155,17 +155,17 @@ impl ParsedDocument {
                 if let Some(stated) = &self.stated_url
                     && registrable_domain(stated) != served_by
                 {
-                    draft
-                        .warnings
-                        .push(format!("it says it is from {stated}, and was fetched from {here}"));
+                    draft.warnings.push(format!(
+                        "it states the address {stated} but was fetched from {here}"
+                    ));
                 }
                 match self.site {
                     Some(site) if is_site_of_host(&here, &site) => draft.site = Some(site),
                     Some(site) => {
                         let quoted = clip_for_message(&site);
-                        draft
-                            .warnings
-                            .push(format!("it calls itself `{quoted}`, which its host does not"));
+                        draft.warnings.push(format!(
+                            "it states the site `{quoted}`, which is not that of its host"
+                        ));
                     }
                     None => {}
                 }

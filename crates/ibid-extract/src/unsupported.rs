@@ -36,7 +36,7 @@ impl UnsupportedFiles {
         self.by_ending.values().sum()
     }
 
-    /// A message such as `412 files of kinds not read: .png 400, .zip 12`; `None` if there are no such files.
+    /// A message such as `412 files of unsupported types: .png 400, .zip 12`; `None` if there are no such files.
     pub fn summary(&self) -> Option<String> {
         let count = self.count();
         let mut kinds: Vec<(&String, &u64)> = self.by_ending.iter().collect();
@@ -49,12 +49,12 @@ impl UnsupportedFiles {
         match kinds.len().saturating_sub(MAX_NAMED_EXTENSIONS) {
             0 => {}
             1 => parts.push("1 more kind".to_owned()),
-            more => parts.push(format!("{more} more kinds")),
+            more => parts.push(format!("{more} more types")),
         }
         let files = match count {
             0 => return None,
             1 => "1 file of a kind not read".to_owned(),
-            n => format!("{n} files of kinds not read"),
+            n => format!("{n} files of unsupported types"),
         };
         Some(format!("{files}: {}", parts.join(", ")))
     }
@@ -79,12 +79,12 @@ mod tests {
         assert!(unread.record(&fault("core", ReadFailure::Unsupported)));
         assert_eq!(
             unread.summary().as_deref(),
-            Some("14 files of kinds not read: .png 12, .zip 1, without ending 1")
+            Some("14 files of unsupported types: .png 12, .zip 1, without ending 1")
         );
         for ending in ["a", "b", "c", "d", "e"] {
             unread.record(&fault(&format!("x.{ending}"), ReadFailure::Unsupported));
         }
-        assert!(unread.summary().is_some_and(|summary| summary.ends_with(", 2 more kinds")));
+        assert!(unread.summary().is_some_and(|summary| summary.ends_with(", 2 more types")));
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl Embeddings {
             length > 0 && all.iter().all(|it| it.len() == length)
         });
         let Some(vectors) = vectors else {
-            return Err(ServiceError::malformed("the answer holds no embeddings of one length"));
+            return Err(ServiceError::malformed(
+                "the embeddings in the response differ in length or are missing",
+            ));
         };
         let counts = [
             "/usage/prompt_tokens",
@@ -123,7 +125,7 @@ pub fn parse_scores(
     let scores: Option<Vec<(usize, f32)>> = rows.iter().map(row).collect();
     scores
         .filter(|score| !score.is_empty())
-        .ok_or_else(|| ServiceError::malformed("the answer holds no scores"))
+        .ok_or_else(|| ServiceError::malformed("the response has no scores"))
 }
 
 /// Parses the names of the models that a provider offers, from its response to `GET /models` (or Ollama's
@@ -139,7 +141,7 @@ pub fn parse_models(
     let value = json(status, headers, body)?;
     let lists = [value.get("data"), value.get("models"), Some(&value)];
     let Some(Value::Array(rows)) = lists.into_iter().flatten().find(|list| list.is_array()) else {
-        return Err(ServiceError::malformed("the answer is no list of models"));
+        return Err(ServiceError::malformed("the response is not a list of models"));
     };
     let name = |value: &Value| {
         let name = match (text_field(value, "id"), text_field(value, "name")) {
@@ -156,7 +158,7 @@ fn json(status: u16, headers: &ResponseHeaders, body: &[u8]) -> Result<Value, Se
         return Err(ServiceError::from_response(status, headers, body));
     }
     let value: Value = serde_json::from_slice(body)
-        .map_err(|_| ServiceError::malformed("the answer is not JSON"))?;
+        .map_err(|_| ServiceError::malformed("the response is not JSON"))?;
     match value.get("error") {
         Some(error) if !error.is_null() => Err(ServiceError::from_json(None, headers, &value)),
         _ => Ok(value),

@@ -122,7 +122,7 @@ impl FailoverModel {
 
 #[async_trait]
 impl LanguageModel for FailoverModel {
-    /// The name of the preferred model. [`Completion::model`] tells which one answered.
+    /// The name of the preferred model. [`Completion::model`] is the one that answered.
     fn name(&self) -> &str {
         self.members.first().map_or("", |member| member.choice.model.name())
     }

@@ -62,7 +62,7 @@ impl FrameDecoder {
             }
         };
         if held > MAX_BYTES {
-            return Err(ServiceError::malformed("one event of the answer is too large"));
+            return Err(ServiceError::malformed("one event of the response is too large"));
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ fn decode_event(event: SseEvent, closed: bool, found: &mut Vec<Frame>) -> Result
         return Err(ServiceError::from_text(None, data));
     }
     let quoted = truncate(data, 100);
-    Err(ServiceError::malformed(format!("an event of the answer is not JSON: “{quoted}”")))
+    Err(ServiceError::malformed(format!("an event of the response is not JSON: “{quoted}”")))
 }
 
 fn lines(data: &str) -> Option<Vec<Frame>> {
@@ -188,7 +188,7 @@ impl JsonValues {
                 let text = std::mem::take(&mut self.held);
                 let value = serde_json::from_slice(&text).map_err(|_| {
                     let quoted = truncate(&String::from_utf8_lossy(&text), 100);
-                    ServiceError::malformed(format!("the answer is not JSON: “{quoted}”"))
+                    ServiceError::malformed(format!("the response is not JSON: “{quoted}”"))
                 })?;
                 found.push(Frame::Json(None, value));
             }

@@ -148,7 +148,7 @@ impl HttpModel {
     async fn streamed(&self, prompt: &Prompt, sink: TextSink<'_>) -> HttpResult<Completion> {
         let settings = self.learned.settings();
         let first = Instant::now() + self.deadlines.first_byte;
-        let silent = || timeout_error("the answer did not start in time");
+        let silent = || timeout_error("the response did not start in time");
         let response =
             timeout_at(first, self.send(prompt, &settings, true)).await.map_err(|_| silent())??;
         let mut stream = self.target.provider.dialect.stream(answer_tool(prompt, &settings));
@@ -162,7 +162,7 @@ impl HttpModel {
                 timeout_at(first, pieces.next()).await.map_err(|_| silent())?
             } else {
                 let wait = timeout(self.deadlines.idle, pieces.next()).await;
-                wait.map_err(|_| timeout_error("the answer timed out before its end"))?
+                wait.map_err(|_| timeout_error("the response timed out before its end"))?
             };
             let piece = match next {
                 None => {

@@ -86,7 +86,7 @@ fn parse_body(
         404 | 405 | 501 => Ok(None),
         200..300 => serde_json::from_slice(body)
             .map(Some)
-            .map_err(|_| ServiceError::malformed("what should be its list of models is no JSON")),
+            .map_err(|_| ServiceError::malformed("the list of models is not valid JSON")),
         _ => Err(ServiceError::from_response(status, headers, body)),
     }
 }

@@ -199,7 +199,7 @@ fn piece(delta: &Value, draft: &mut CompletionBuilder) {
         Some(Value::String(words)) => draft.push_text(words),
         Some(Value::Array(parts)) => parts.iter().for_each(|item| part(item, draft)),
         Some(one @ Value::Object(_)) => part(one, draft),
-        // A spoken answer has its transcript beside the audio.
+        // An audio answer has its transcript next to the audio.
         _ => draft
             .push_text(delta.pointer("/audio/transcript").and_then(Value::as_str).unwrap_or("")),
     }

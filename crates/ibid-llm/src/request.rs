@@ -107,7 +107,7 @@ impl ModelSettings {
         below.or(lowest_useful).map(|word| (*word).clone())
     }
 
-    /// How much `prompt` asks the model to reason; `None` if that is unknown.
+    /// How much `prompt` asks the model to reason, if that is known.
     pub(super) fn asked_effort(&self, prompt: &Prompt) -> Option<ReasoningEffort> {
         let can_be_set = self.reasoning.is_some_and(Reasoning::can_be_set);
         prompt.effort.filter(|_| can_be_set && !self.refuses.contains(&Parameter::Effort))

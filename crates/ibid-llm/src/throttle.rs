@@ -223,7 +223,7 @@ fn is_load(fault: &ServiceError) -> bool {
 fn wait_error(model: &str, wait: Option<Duration>) -> Error {
     let why = match wait {
         Some(it) => {
-            format!("the provider asked not to be called for another {} s", it.as_secs_f64().ceil())
+            format!("rate limited for another {} s", it.as_secs_f64().ceil())
         }
         None => "too many calls were waiting".to_owned(),
     };

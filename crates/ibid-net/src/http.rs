@@ -93,7 +93,7 @@ pub fn response_headers(response: &Response) -> ResponseHeaders {
 
 /// The error for a response of more than `most` bytes.
 pub fn too_large_error(most: usize) -> ServiceError {
-    ServiceError::malformed(format!("the answer is larger than {most} bytes"))
+    ServiceError::malformed(format!("the response is larger than {most} bytes"))
 }
 
 /// The error for an answer that did not come in time.
@@ -128,7 +128,7 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     ServiceError { unsent, reason, ..fault }
 }
 
-/// The message where a name could not be looked up.
+/// The message if a name could not be looked up.
 pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
 /// How long after a failed lookup this machine counts as offline.

@@ -67,7 +67,7 @@ impl ServiceError {
 
     /// A response that broke off.
     pub fn truncated() -> ServiceError {
-        ServiceError::transient("the answer was cut off")
+        ServiceError::transient("the response was cut off")
     }
 
     /// Classifies a plain-text error, in a stream or with `status`.

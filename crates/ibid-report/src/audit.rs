@@ -92,10 +92,7 @@ impl AuditCounts {
             (self.uncited, sentences),
             (
                 self.unexplained,
-                format!(
-                    "{} cited that no list gives",
-                    pluralize(self.unexplained as u64, "number")
-                ),
+                format!("{} cited but not listed", pluralize(self.unexplained as u64, "number")),
             ),
             (
                 self.never_cited,

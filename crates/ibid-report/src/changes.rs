@@ -126,7 +126,7 @@ fn write_findings(out: &mut String, it: &ReportDiff) {
     if it.findings.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n## Findings surer or less sure ({})\n", it.findings.len());
+    let _ = writeln!(out, "\n## Findings with changed confidence ({})\n", it.findings.len());
     for found in &it.findings {
         let _ = writeln!(
             out,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::phrases::{end_sentence, pluralize_as};
 use ibid_core::domain::{CoverageRow, Report};
 
-/// The introduction: on what the report rests, what stands where, and how to read it. `shown` escapes text of the plan. `None`
+/// The introduction: how many sources answer, the sections, and how to read the citations. `shown` escapes text of the plan. `None`
 /// if there is no answer, or if a planned section takes its place.
 pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["introduction"]) {
@@ -15,10 +15,7 @@ pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> Option<Strin
     let titles: Vec<String> =
         it.sections.iter().map(|section| shown(section.title.trim())).collect();
     if titles.len() > 1 {
-        out += &format!(
-            " After the findings, section by section: {}",
-            end_sentence(&titles.join("; "))
-        );
+        out += &format!(" The sections after the findings: {}", end_sentence(&titles.join("; ")));
     }
     let by_code = it.method.unaided.iter().any(|step| step == "write");
     out += if by_code {
@@ -62,9 +59,9 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
     let mut out = match (total, counts.satisfied as usize) {
         (0, _) => format!("The answer rests on {sources}."),
         (1, 1) => format!("The question is answered, from {sources}."),
-        (_, 0) => format!("None of it is answered in full, from {sources}."),
+        (_, 0) => format!("Nothing is answered in full, from {sources}."),
         (total, met) if met == total => {
-            format!("All that was asked is answered, from {sources}: {}.", asked("satisfied"))
+            format!("Every item is answered, from {sources}: {}.", asked("satisfied"))
         }
         _ => format!("Answered, from {sources}: {}.", asked("satisfied")),
     };

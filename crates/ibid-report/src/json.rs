@@ -131,7 +131,7 @@ pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
     let why = |or: &str| run.error.clone().unwrap_or_else(|| or.to_owned());
     let (kind, message, hint) = match (subtype, run.status) {
         (_, RunStatus::Cancelled) => {
-            (ErrorKind::Cancelled, "it was cancelled".to_owned(), Some("ask again to begin anew"))
+            (ErrorKind::Cancelled, "it was cancelled".to_owned(), Some("ask again to start over"))
         }
         // The method only knows that it found nothing; that it could not search further is the reason.
         (ResultSubtype::Budget, _) => (
@@ -141,7 +141,7 @@ pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
         ),
         (ResultSubtype::NoAnswer, _) => (
             ErrorKind::NotFound,
-            why("nothing that was read speaks to the question"),
+            why("nothing that was read addresses the question"),
             Some(run.hint.as_deref().unwrap_or(NO_ANSWER_HINT)),
         ),
         _ => (

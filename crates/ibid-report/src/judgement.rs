@@ -38,7 +38,7 @@ pub fn judge_line(it: &Judgement) -> String {
         None => "price not known".to_owned(),
     };
     format!(
-        "judged by {} within what code counted{because} · {} · {} tokens · {money}",
+        "judged by {}, limited by the counts of code{because} · {} · {} tokens · {money}",
         single_line(model),
         pluralize(usage.model_calls, "call"),
         usage.tokens_in + usage.tokens_out,
@@ -52,7 +52,7 @@ fn quality_lines(it: &QualityScore) -> String {
             (Some(counted), Some(said)) => {
                 format!(" [counted {counted:.2}, the model says {said:.2}]")
             }
-            (None, Some(_)) => " [the model's alone]".to_owned(),
+            (None, Some(_)) => " [scored by the model only]".to_owned(),
             _ => String::new(),
         };
         let _ = writeln!(

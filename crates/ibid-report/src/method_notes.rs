@@ -2,7 +2,7 @@
 use super::phrases::{checks_line, pluralize, pluralize_as, stop_reason_phrase};
 use ibid_core::domain::Report;
 
-/// Characters of the reason why a step did without its model.
+/// Maximum length of the reason why a step ran without its model, in characters.
 const MAX_REASON_CHARS: usize = 200;
 
 /// Unread documents that are named.
@@ -26,7 +26,7 @@ pub(super) fn unresolved_points(
     if failed.len() > UNREAD_SHOWN {
         let more = (failed.len() - UNREAD_SHOWN) as u64;
         let text = format!(
-            "Not read either: {} more. The JSON report lists them.",
+            "Also not read: {} more. The JSON report lists them.",
             pluralize(more, "document")
         );
         out.push((None, text));
@@ -77,14 +77,14 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
             n => format!("{n} pages were"),
         };
         out.push(format!(
-            "Follows {}, read as: {} {known} known from there.",
+            "Follows {}, read as: {} {known} reused from it.",
             it.run,
             shown(&it.read_as)
         ));
     }
     for it in &method.clarified {
         let (asked, answer) = (&it.question, it.answer.as_deref().unwrap_or_default());
-        out.push(format!("Asked back: {} You said: {}", shown(asked), shown(answer)));
+        out.push(format!("Clarified: {} You said: {}", shown(asked), shown(answer)));
     }
     if let Some(strategy) = method.strategy {
         out.push(format!("Strategy: {}.", strategy.as_str()));
@@ -98,7 +98,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     }
     if let Some((step, why)) = method.unaided_because.first() {
         let why: String = why.chars().take(MAX_REASON_CHARS).collect();
-        out.push(format!("Why {step} did without its model: {}", shown(&why)));
+        out.push(format!("Why step {step} ran without a model: {}", shown(&why)));
     }
     out.push(format!("Checked by code: {}.", checks_line(it)));
     out

@@ -71,13 +71,13 @@ pub fn source_file_name(source: &Source) -> String {
 pub fn stop_reason_phrase(reason: StopReason) -> &'static str {
     match reason {
         StopReason::CoverageReached => "enough is covered",
-        StopReason::TrustReached => "what was found is trusted enough",
-        StopReason::NoNewEvidence => "a whole round brought nothing new",
-        StopReason::MaxIterations => "the rounds were used up",
-        StopReason::BudgetUsd => "what research may spend on models was spent",
-        StopReason::BudgetTime => "the time was up",
-        StopReason::BudgetCalls => "the calls were used up",
-        StopReason::UserFinish => "it was asked to finish",
+        StopReason::TrustReached => "the sources are trusted enough",
+        StopReason::NoNewEvidence => "a round found nothing new",
+        StopReason::MaxIterations => "the round limit was reached",
+        StopReason::BudgetUsd => "the research share of the model budget was spent",
+        StopReason::BudgetTime => "the time limit was reached",
+        StopReason::BudgetCalls => "the call limit was reached",
+        StopReason::UserFinish => "you asked to finish",
     }
 }
 

@@ -13,8 +13,8 @@ use ibid_research::expand_queries;
 pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     let size = match plan.complexity {
         Complexity::Simple => "a small question",
-        Complexity::Moderate => "a question of a few sides",
-        Complexity::Complex => "a question of many sides",
+        Complexity::Moderate => "a question with a few aspects",
+        Complexity::Complex => "a question with many aspects",
     };
     let mut out = format!("\"{}\" is {size}", single_line(&brief.question));
     if !brief.subjects.is_empty() {

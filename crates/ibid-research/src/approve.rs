@@ -49,7 +49,7 @@ pub(crate) async fn approve_plan(
                     }
                     Err(why) => log.emit(Event::Log {
                         level: "warn".to_owned(),
-                        message: format!("the plan stays as it is: {why}; edit it instead"),
+                        message: format!("the plan is unchanged: {why}; edit it instead"),
                         source: Some(LogSource::Program),
                     }),
                 }
@@ -72,9 +72,9 @@ async fn revise_or_explain(
     words: String,
 ) -> Result<std::result::Result<Plan, String>> {
     if wishes.len() == MAX_PLAN_CHANGES {
-        return Ok(Err(format!("it was made anew {MAX_PLAN_CHANGES} times already")));
+        return Ok(Err(format!("it was revised {MAX_PLAN_CHANGES} times already")));
     }
     wishes.push(words);
     let revised = plan::revise_plan(llm, question, brief, plan, wishes).await?;
-    Ok(revised.ok_or_else(|| "no model made it anew".to_owned()))
+    Ok(revised.ok_or_else(|| "no model could revise it".to_owned()))
 }

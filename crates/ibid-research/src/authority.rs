@@ -50,7 +50,7 @@ fn work_bonus(work: &Work) -> f32 {
     (by_kind + (1.0 + cited).log10() / CITATION_DIGITS_DIVISOR).min(MAX_WORK_BONUS)
 }
 
-/// Labels of host names that tell what kind of site it is.
+/// Labels of host names that indicate the kind of site.
 const PUBLIC: &[&str] = &["gov", "gob", "gouv", "govt", "mil", "int"];
 const ACADEMIC_LABELS: &[&str] = &["edu", "ac"];
 const OPEN_PUBLISHING_LABELS: &[&str] =

@@ -1,7 +1,8 @@
 //! Checks that a report does not deny in one place what it says in another.
 //!
-//! Open items come from the coverage, which a model may have judged, and from the words that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
-//! not without any answer, and a word that a claim says is not missing.
+//! Open items come from the coverage, which a model may have judged, and from words that no finding had. Cited claims were
+//! checked against stored pages, so they take precedence: an item with a cited claim has an answer, and a word in such a claim is
+//! not missing.
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
@@ -41,7 +42,7 @@ impl CitedStatements {
     }
 }
 
-/// The terms that `text` says are missing, with what stands before and after them.
+/// The terms that `text` says are missing, with the text before and after them.
 fn missing_terms(text: &str) -> Result<Option<(&str, Vec<&str>, &str)>> {
     let template = &prompts::phrases()?.gap.missing;
     let Some((before, after)) = template.split_once("{terms}") else {
@@ -125,7 +126,7 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
 }
 
 /// Whether a sentence of the short answer is a side of a conflict. A model's sentences can become the same quote after the confidence
-/// was told.
+/// was determined.
 fn has_disputed_answer(report: &Report) -> bool {
     let place = |it: &Citation| (it.n, it.passage.first(), it.passage.last());
     let short: Vec<_> = report.short.iter().flat_map(|it| it.citations()).map(place).collect();

@@ -69,7 +69,7 @@ impl CoverageState {
             let found = notes.for_item(item.id);
             let independent_sources = independent_sources(notes, found.iter().copied()).len();
             let mut state = state_of(&found, independent_sources, domains_seen);
-            // What speaks of Lagos without its population does not answer what its population is.
+            // A passage on Lagos without its population does not answer what its population is.
             let says_what_is_asked =
                 nth > 0 || found.iter().any(|it| scorer.has_asked_head(&it.claim));
             if state == Coverage::Covered && !says_what_is_asked {
@@ -165,7 +165,7 @@ impl CoverageState {
             let own = self.gaps.remove(&row.id);
             let own_text = row.gap.take();
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
-                // What a model misses says where to search on. The report tells what the evidence lacks.
+                // What a model misses decides what to search for next. The report lists what the evidence lacks.
                 let weak = || prompts::phrases().map(|phrases| phrases.gap.weak.clone());
                 row.gap = Some(own_text.map_or_else(weak, Ok)?);
                 let gap = gap_from_model(judged, brief, row, &found, policy)?.or(own);
@@ -178,7 +178,7 @@ impl CoverageState {
         Ok(())
     }
 
-    /// The rows for the report: an item that the evidence covers is covered, whatever a model thought of it.
+    /// The rows for the report: an item that the evidence covers is covered, whatever a model judged.
     pub(crate) fn final_rows(&self) -> Vec<CoverageRow> {
         let settle = |row: &CoverageRow| {
             if self.doubted.contains(&row.id) {
@@ -206,7 +206,7 @@ impl CoverageState {
             || (none_open && covered / all >= MIN_GOOD_COVERAGE && self.ratio() >= threshold)
     }
 
-    /// Emits the rows as the report will have them. What a model misses is told as a gap.
+    /// Emits the rows as the report will have them. What a model misses is reported as a gap.
     pub(crate) fn emit(&self, log: &EventLog) {
         let rows = self.final_rows();
         let ratio = CoverageRow::completeness(&rows);
@@ -363,9 +363,9 @@ fn gap_from_evidence(
     Ok(Some(Gap { text, query }))
 }
 
-/// The warning when the calls of the budget are spent.
+/// The warning when the call limit was reached.
 pub(crate) fn spent_message(usage: &Usage) -> String {
-    format!("the calls of the budget are spent: {} searches, {} pages", usage.searches, usage.pages)
+    format!("the call limit was reached: {} searches, {} pages", usage.searches, usage.pages)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub(crate) fn classify_learning(text: &str) -> FindingKind {
     let spaced = format!(" {} ", words.join(" "));
     let has = |all: &[&str]| all.iter().any(|text| spaced.contains(text));
     let early: String = spaced.chars().take(MAX_DEFINITION_START).collect();
-    // A year alone is no measurement.
+    // A year alone is not a measurement.
     let is_year = |number: f64| (1000.0..=2100.0).contains(&number) && number.fract() == 0.0;
     let measures = numbers(text).iter().any(|it| !is_year(it.value));
     if has(LIMITS) {

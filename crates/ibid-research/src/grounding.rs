@@ -1,8 +1,8 @@
 //! Finds addresses, codes, numbers and names in a text that its sources do not have.
 //!
 //! A model may use its own words. But addresses and codes are either copied or made up, and a page with an
-//! injection wants its own carried into reports and searches. So those of a text must occur in what the text
-//! rests on, as must its numbers.
+//! injection may try to place its own in reports and searches. So those of a text must occur in its evidence,
+//! as must its numbers.
 use crate::thresholds::{
     MIN_ENGLISH_FUNCTION_WORDS, MIN_NAME_CONTEXT_OVERLAP, MIN_PREDICATE_OVERLAP,
 };
@@ -16,7 +16,7 @@ use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, token
 const MIN_CODE_CHARS: usize = 5;
 /// Maximum number of letters of a unit: `500kWh`, `1990s`.
 const MAX_UNIT_CHARS: usize = 3;
-/// A run of letters and digits of this length is no word of any language.
+/// A run of letters and digits of this length is not a word.
 const MAX_WORD_CHARS: usize = 40;
 
 /// Whether `text` has an address or a code that none of `known` has.
@@ -63,11 +63,11 @@ pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &
     })
 }
 
-/// Minimum number of words beside its names for which a sentence is compared.
+/// Minimum number of words other than names for which a sentence is compared.
 const MIN_PREDICATE_WORDS: usize = 2;
 
-/// Whether `text` is a question, or says of its names what none of `known` says: a copied name proves nothing
-/// about the words beside it.
+/// Whether `text` is a question, or states about its names what none of `known` states: a copied name does not
+/// prove the words around it.
 pub(crate) fn has_unknown_statement<'a>(
     text: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -8,17 +8,17 @@
 //! that were fitted are in `attribution/weights.rs`.
 
 // Words and spellings.
-/// What a near-synonym counts, relative to the word itself.
+/// Weight of a near-synonym, relative to the word itself.
 pub(crate) const ALIGN_SYNONYM_WEIGHT: f32 = 0.85;
-/// What a word of the same field counts.
+/// Weight of a word of the same field.
 pub(crate) const ALIGN_RELATED_WEIGHT: f32 = 0.5;
 /// Least similarity at which two spellings count as forms of one word.
 pub(crate) const MIN_SPELLING_SIMILARITY: f32 = 0.55;
 /// What a near-synonym of a question word counts, relative to the word itself.
 pub(crate) const QUERY_SYNONYM_WEIGHT: f32 = 0.6;
-/// What a word of the same field counts.
+/// Weight of a word of the same field.
 pub(crate) const QUERY_RELATED_WEIGHT: f32 = 0.35;
-/// Match strength from which a word counts as said by another word.
+/// Match strength from which another word counts as a match of a word.
 pub(crate) const MIN_WORD_MATCH: f32 = 0.5;
 /// Share of the question's words from which a sentence takes a stance on it.
 pub(crate) const MIN_STANCE_OVERLAP: f32 = 0.45;
@@ -46,8 +46,8 @@ pub(crate) const RRF_K: f32 = 60.0;
 pub(crate) const SAME_SITE_FACTOR: f32 = 0.85;
 /// Weight of the ranker's score, relative to the fused score.
 pub(crate) const RANKER_WEIGHT: f32 = 0.5;
-/// Weight of the words of the question's context that a hit has, of all of them: less than a place among the first, so that
-/// it decides between hits that suit the question alike.
+/// Weight of the share of the context's words that a hit has: less than one place among the first, so that it decides only
+/// between hits that match the question equally well.
 pub(crate) const CONTEXT_WEIGHT: f32 = 0.1;
 /// Similarity of two pages' shingles from which they are the same text.
 pub(crate) const MIN_SAME_TEXT_SIMILARITY: f32 = 0.8;
@@ -62,15 +62,15 @@ pub(crate) const MIN_CONTEXT_MATCH_WEIGHT: f32 = 0.4;
 pub(crate) const MIN_PART_OVERLAP: f32 = 0.75;
 /// Weight of matched terms that counts as a full match: four to six content words.
 pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
-/// Weight of a sentence that lacks the word asked for, as its title and heading do.
+/// Weight of a sentence that lacks the word asked for, if its title and heading lack it too.
 pub(crate) const OTHER_HEAD_WEIGHT: f32 = 0.7;
-/// Share of its worth that an answer without the word asked for keeps.
+/// Factor for the score of an answer without the word asked for.
 pub(crate) const WITHOUT_HEAD_WORTH: f32 = 0.8;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.
 pub(crate) const SIDE_ITEM_WEIGHT: f32 = 0.82;
-/// Weight of a side of a comparison: what a sentence says of its cost or its risks belongs there.
+/// Weight of a side of a comparison, whose items also cover its cost and its risks.
 pub(crate) const SIDE_OF_COMPARISON_WEIGHT: f32 = 0.75;
 /// Weight of a widened quote.
 pub(crate) const WIDENED_QUOTE_WEIGHT: f32 = 0.85;
@@ -232,7 +232,7 @@ pub(crate) const MIN_NAME_CONTEXT_OVERLAP: f32 = 0.5;
 pub(crate) const MIN_SAME_CLAIM_OVERLAP: f32 = 0.8;
 
 // Coverage and progress.
-/// Share of items that must be covered for good coverage; besides, none may be open.
+/// Share of items that must be covered for good coverage; in addition, none may be open.
 pub(crate) const MIN_GOOD_COVERAGE: f32 = 0.6;
 /// Score from which evidence answers its item instead of touching on it.
 pub(crate) const MIN_ANSWERING_SCORE: f32 = 0.5;
@@ -245,10 +245,10 @@ pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
 /// Least rise in the sum of all scores for a round to count as progress.
 pub(crate) const MIN_PROGRESS: f32 = 0.02;
 
-// Which of the sentences that a model wrote stay.
-/// Share of the relevance of the best written sentence from which another stays without the verb asked about.
+// Which of a model's sentences are kept.
+/// Share of the best written sentence's relevance from which another is kept without the verb asked about.
 pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
-/// Share of the relevance of the best written sentence on a part from which another of its section stays.
+/// Share of the relevance of the best written sentence on a part from which another of its section is kept.
 pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;
 
 // Composing a report without a model.
@@ -260,7 +260,7 @@ pub(crate) const MIN_RELEVANCE_SHARE_WITHOUT_VERB: f32 = 0.85;
 pub(crate) const MIN_DEFINITION_FIT: f32 = 0.6;
 /// Score from which a sentence answers its item whatever words it uses, such as a step under its title.
 pub(crate) const MIN_ITEM_ANSWER_SCORE: f32 = 0.5;
-/// Score from which a sentence answers its item if it answers a part of the question first of all.
+/// Score from which a sentence answers its item if it mainly answers a part of the question.
 pub(crate) const MIN_PART_ANSWER_SCORE: f32 = 0.35;
 /// The same for a step.
 pub(crate) const MIN_STEP_SCORE: f32 = 0.25;
@@ -268,16 +268,15 @@ pub(crate) const MIN_STEP_SCORE: f32 = 0.25;
 pub(crate) const MIN_SECTION_SCORE_SHARE: f32 = 0.68;
 /// Fit from which a sentence has the form of a step.
 pub(crate) const MIN_STEP_FIT: f32 = 0.8;
-/// Share of the best answer's worth below which a sentence is not a finding.
+/// Share of the best answer's score below which a sentence is not a finding.
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
-/// Share of the best answer's worth below which the best sentence of an item is not a finding.
+/// Share of the best answer's score below which the best sentence of an item is not a finding.
 pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.55;
 /// Share of a claim's words that a quote must have to support it too.
 pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 0.75;
 /// Similarity above which two sentences say the same.
 pub(crate) const MAX_SENTENCE_SIMILARITY: f32 = 0.6;
-/// Most that authority adds to the best score of a source: it decides between two that are about equally good, and never
-/// lifts a poor one.
+/// Maximum that authority adds to the best score of a source: enough to decide between two of about the same score.
 pub(crate) const MAX_AUTHORITY_BONUS: f32 = 0.15;
 /// Similarity below which the next sentence begins a new paragraph.
 pub(crate) const MIN_PARAGRAPH_SIMILARITY: f32 = 0.08;
@@ -289,15 +288,15 @@ pub(crate) const SAME_PAGE_HALF_DISTANCE: f32 = 3.0;
 pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 
 // The short answer and its confidence.
-/// Worth below which a sentence is on the subject but does not answer.
+/// Score below which a sentence is on the subject but does not answer.
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
-/// Share of the worth of the best sentence below which another does not answer as well.
+/// Share of the best sentence's score below which another does not answer well enough.
 pub(crate) const MIN_ANSWER_WORTH_SHARE: f32 = 0.7;
 /// Share of the relevance of the best sentence picked by code below which a model's answer is not to the question.
 pub(crate) const MIN_DIRECTNESS_SHARE: f32 = 0.6;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.
 pub(crate) const MIN_DECIDING_OVERLAP: f32 = 0.7;
-/// Share of the question's content words, unweighted, that a sentence must have besides to decide a yes or no.
+/// Share of the question's content words, unweighted, that a sentence must also have to decide a yes/no question.
 pub(crate) const MIN_DECIDING_CONTENT_WORDS: f32 = 0.7;
 /// Share of a sentence's relevance that a shortened form must keep.
 pub(crate) const MIN_SHORTENED_RELEVANCE: f32 = 0.85;

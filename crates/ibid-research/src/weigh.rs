@@ -128,13 +128,13 @@ pub(crate) async fn find_evidence(
         };
         if page.found.orders > 0 {
             let reason = match page.found.orders {
-                1 => "1 sentence gives orders to whoever reads the page by machine".to_owned(),
-                n => format!("{n} sentences give orders to whoever reads the page by machine"),
+                1 => "1 sentence contains instructions to AI readers".to_owned(),
+                n => format!("{n} sentences contain instructions to AI readers"),
             };
             round.log.emit(rejected(reason));
         }
         if page.found.evidence.is_empty() {
-            let reason = "no sentence speaks clearly enough of what is asked".to_owned();
+            let reason = "no sentence clearly answers the question".to_owned();
             round.log.emit(rejected(reason));
         }
         all.extend(page.found.evidence);
@@ -154,7 +154,7 @@ fn page_inputs<'a>(
             round.log.emit(Event::EvidenceRejected {
                 url: page.url.clone(),
                 item: notes.plan.items()[0].id,
-                reason: "the page only leads on to others".to_owned(),
+                reason: "the page is only a list of links".to_owned(),
             });
             return None;
         }
@@ -376,7 +376,7 @@ fn build_evidence(
         .fold(first, |last, n| if *n <= last + 1 { *n } else { last })
         .min(first + MAX_SENTENCES - 1);
     let words = &prompts::phrases()?.sentence;
-    // A heading or a line under a title is no evidence, though it stands beside what is.
+    // A heading or a line under a title is not evidence, though it is next to some.
     let stands =
         |n: &usize| fitness(page, *n, &SentenceText::new(page.sentence(*n)), words).is_some();
     let (Some(first), Some(last)) =

@@ -30,7 +30,7 @@
 //! # }
 //! ```
 //!
-//! Text of pages is [`Untrusted`](domain::Untrusted): whoever calls `expose` must not treat it as instructions or markup.
+//! Text of pages is [`Untrusted`](domain::Untrusted): a caller of `expose` must not treat it as instructions or markup.
 //!
 //! A program that reads PDF, Word or EPUB files, or pages of the web, must call [`run_confined_parser`] first in `main`: these are parsed
 //! in confined child processes of the same program.

@@ -4,7 +4,7 @@ use clap::{Args, Parser, ValueEnum};
 use super::command::Command;
 use super::question::AskArgs;
 
-/// Deep research whose every quote is checked against the page.
+/// Deep research in which every quote is checked against its page.
 #[derive(Debug, Parser)]
 #[command(
     name = "ibid",

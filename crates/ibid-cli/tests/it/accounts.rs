@@ -275,7 +275,7 @@ async fn a_server_forgets_what_ended_long_ago_and_writes_it_down(app: App) {
     let it = &told[0];
     assert_eq!(
         (&*it.who, &*it.what, &*it.on, &*it.outcome),
-        ("server", "runs.purge", "older than 30 days", "forgot 3")
+        ("server", "runs.purge", "older than 30 days", "deleted 3")
     );
 }
 

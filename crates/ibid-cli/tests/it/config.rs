@@ -251,6 +251,24 @@ fn every_setting_reaches_the_program() {
 }
 
 #[test]
+fn a_renamed_setting_is_still_known_by_its_former_name() {
+    let place = Place::new();
+    let days = |env: &[(&str, &str)]| {
+        let loaded = place.load(env, &[]).unwrap();
+        assert_eq!(loaded.unknown, [""; 0]);
+        loaded.settings.serve.keep_days
+    };
+    assert_eq!(days(&[("IBID_SERVE_KEEP_DAYS", "7")]), Some(7));
+    let both = [("IBID_SERVE_KEEP_DAYS", "7"), ("IBID_SERVE_RETENTION_DAYS", "8")];
+    assert_eq!(days(&both), Some(8), "the present name takes precedence");
+    let file = place.write("home/.config/ibid/config.toml", "[serve]\nkeep_days = 5\n");
+    assert_eq!(days(&[]), Some(5));
+    file::write(&file, "serve.keep_days", "6").unwrap();
+    assert_eq!(days(&[]), Some(6));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("retention_days = 6"));
+}
+
+#[test]
 fn setting_a_value_keeps_comments_and_order() {
     let place = Place::new();
     let path = place.write(

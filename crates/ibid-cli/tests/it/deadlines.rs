@@ -141,7 +141,7 @@ async fn rounds_that_end_before_the_gate_passes_are_the_status_of_the_run() {
         let object = json::result(&run, json::ResultSubtype::Success, &Default::default(), true);
         assert_eq!(object["status"], word);
         let text = object["result"].as_str().unwrap();
-        assert!(text.contains("Stopped because the rounds were used up."));
+        assert!(text.contains("Stopped because the round limit was reached."));
         let passed = status == RunStatus::Completed;
         assert_eq!(text.contains("Evidence gate passed"), passed, "{text}");
         assert_eq!(app.runs().await.unwrap()[0].status, status);

@@ -225,7 +225,7 @@ async fn a_page_that_is_read_by_itself_has_the_address_that_answered() {
     let row = asked(&desk, &site, &["read", &site.url("/rows.jsonl"), "--json"]).json();
     assert_eq!(row["stated_url"], "https://www.cdc.gov/cork");
     assert!(
-        row["warnings"].to_string().contains("says it is from https://www.cdc.gov/cork"),
+        row["warnings"].to_string().contains("states the address https://www.cdc.gov/cork"),
         "{row}"
     );
     // After a redirect it is the host that answered in the end.

@@ -423,7 +423,7 @@ fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
         it.state = Coverage::Covered;
     }
     let text = markdown::report(&report, false);
-    let told = "All that was asked is answered, from 2 sources: What leaks; Why; When.\n";
+    let told = "Every item is answered, from 2 sources: What leaks; Why; When.\n";
     assert!(text.contains(told), "{text}");
     report.short.clear();
     let text = markdown::report(&report, false);

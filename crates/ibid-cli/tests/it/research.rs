@@ -151,7 +151,7 @@ async fn orders_on_a_page_never_become_evidence() {
     let (report, events) = run(shelf(), &question("What is cork made of?")).await;
     assert!(report.unwrap().claims().all(|it| !it.text().contains("gold")));
     assert!(events.iter().any(
-        |it| matches!(it, Event::EvidenceRejected { reason, .. } if reason.contains("orders"))
+        |it| matches!(it, Event::EvidenceRejected { reason, .. } if reason.contains("instructions to AI readers"))
     ));
 }
 

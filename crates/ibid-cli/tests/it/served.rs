@@ -291,7 +291,7 @@ async fn too_many_are_told_when_to_come_again() {
 #[tokio::test]
 async fn a_run_that_waits_for_a_person_does_not_keep_others_waiting() {
     let desk = TestHome::new();
-    let with = [("IBID_SERVE_CONCURRENCY", "1"), ("IBID_SERVE_PATIENCE_SECONDS", "1")];
+    let with = [("IBID_SERVE_CONCURRENCY", "1"), ("IBID_SERVE_INPUT_SECONDS", "1")];
     let served = Served::start(&desk, &with);
     let asked = json!({"question": ASKED, "plan": "require_approval"});
     let waiting = served.post("/v1/runs", &asked).await.json();

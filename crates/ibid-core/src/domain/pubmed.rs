@@ -148,7 +148,7 @@ pub(crate) fn is_pubmed_syntax(text: &str) -> bool {
     operator || text.contains(['"', '[', ']'])
 }
 
-/// Whether PubMed accepts the query: brackets and quotes are closed, field tags exist, and operators stand between
+/// Whether PubMed accepts the query: brackets and quotes are closed, field tags exist, and operators are between
 /// terms.
 pub fn is_valid(text: &str) -> bool {
     let text = text.trim();

@@ -326,7 +326,7 @@ pub struct Report {
     pub usage: Usage,
 }
 
-/// Characters of a source's excerpt that stand for a cited sentence where there is none.
+/// Characters of a source's excerpt that replace the cited sentence if there is none.
 const SNIPPET_CHARS: usize = 300;
 
 impl Report {

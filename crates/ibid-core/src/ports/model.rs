@@ -115,7 +115,7 @@ pub struct Completion {
     /// Distinct URLs that the answer names as sources, in order of appearance. They are used as search hints only;
     /// Ibid cites nothing that it has not read.
     pub citations: Vec<String>,
-    /// How much the model was asked to reason; `None` if it does not reason or if that is unknown.
+    /// How much the model was asked to reason; `None` if it does not reason or this is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
     /// Duration of the call in milliseconds, including waits and retries. The journal measures and stores it, so that

@@ -282,7 +282,7 @@ impl AggregateMetrics {
             MetricTarget {
                 met: None,
                 ..ratio(
-                    "facts held by Ibid's own check, share",
+                    "facts that passed Ibid's own check, share",
                     "at least 0.90",
                     self.facts,
                     |_| true,

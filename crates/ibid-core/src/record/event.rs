@@ -233,7 +233,7 @@ pub enum Event {
         // Those of `out` that were spent on reasoning, if the service counts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<u64>,
-        // How much the model was asked to reason; absent if that is unknown.
+        // How much the model was asked to reason, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<ReasoningEffort>,
         usd: Option<f64>,
@@ -294,7 +294,7 @@ pub enum Event {
 pub enum RunOutcome {
     /// Normally, or at a limit other than rounds.
     Completed,
-    /// The rounds were used up before the gate passed.
+    /// The round limit was reached before the gate passed.
     MaxIterationsReached,
 }
 

@@ -18,7 +18,7 @@ pub enum RunStatus {
     InProgress,
     /// Ended with a report.
     Completed,
-    /// Ended with a report when the rounds were used up, before the gate passed.
+    /// Ended with a report when the round limit was reached before the gate passed.
     MaxIterationsReached,
     /// Cancelled by the user.
     Cancelled,

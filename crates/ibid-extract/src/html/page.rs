@@ -44,7 +44,7 @@ pub(crate) fn read(text: &str, address: &str) -> ParsedDocument {
         draft.date_source = Some(source.to_owned());
     }
     if dom.cut {
-        draft.warnings.push("nested too deeply or too large: read in part".to_owned());
+        draft.warnings.push("nested too deeply or too large: not read to the end".to_owned());
     }
     let kept = flat.into_iter().zip(kept).filter(|(_, kept)| *kept);
     draft.blocks = kept.map(|(block, _)| to_block(block)).collect();

@@ -12,7 +12,7 @@ use super::snapshot::IndexSnapshot;
 use ibid_core::Result;
 use ibid_core::ports::{Embedder, PassageVector, VectorIndex};
 
-/// Passages whose similarity counts: so many that the least similar is no longer similar at all.
+/// Number of passages whose similarity counts; beyond it, passages are hardly similar.
 const MAX_NEAREST: usize = 1_000;
 /// The weight of similarity relative to words, both scaled to at most 1. The best on the development halves of three
 /// collections together (abstracts, aerodynamics, biomedicine), of 0.7 to 2 with 100 to 1,000 passages; all beat words alone.

@@ -49,7 +49,7 @@ impl SqliteVectors {
         }
         // The file is private, because vectors reveal much of what a text says.
         create_private_file(path).map_err(|error| fault(sqlx::Error::Io(error)))?;
-        // Lost vectors can be made again, so a commit need not wait for the disk.
+        // Lost vectors can be computed again, so a commit need not wait for the disk.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -198,5 +198,5 @@ impl VectorIndex for SqliteVectors {
 fn sqlite_error(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
     Error::new(ErrorKind::Setup, format!("{doing} the vectors in {}", path.display()))
         .with_source(it.to_string())
-        .with_hint("check the free space and the write permission there; if you delete the file, the vectors are made again")
+        .with_hint("check the free space and the write permission there; if you delete the file, the vectors are computed again")
 }

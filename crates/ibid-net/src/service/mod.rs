@@ -277,7 +277,7 @@ impl ServiceClient {
             ..ServiceError::transient(if is_offline() {
                 LOOKUP_FAILED
             } else {
-                "the service could not be reached a moment ago"
+                "the service was unreachable moments ago"
             })
         };
         let mut watched = self.down.subscribe();
@@ -290,9 +290,7 @@ impl ServiceClient {
             _ = watched.wait_for(is_down) => Err(down()),
             turn = limiter.acquire() => turn.map_err(|wait| {
                 let seconds = wait.as_secs();
-                ServiceError::transient(format!(
-                    "the service asked not to be called for another {seconds} s"
-                ))
+                ServiceError::transient(format!("rate limited for another {seconds} s"))
             }),
         }
     }
@@ -331,7 +329,7 @@ impl ServiceClient {
         // Compression is not requested; Stack Exchange compresses anyway.
         let body = match headers.get("content-encoding") {
             Some(how) => decode_body(how, &body, self.largest).map_err(|error| {
-                ServiceError::malformed(format!("decoding the answer: {}", error.message()))
+                ServiceError::malformed(format!("decoding the response: {}", error.message()))
             })?,
             None => body,
         };

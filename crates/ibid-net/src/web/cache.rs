@@ -109,7 +109,7 @@ impl WebCache {
     }
 
     /// The same cache for the questions of `user`. Plans and answers of search engines are kept apart, because their cost and speed
-    /// would tell what somebody else has asked; pages are the same for all.
+    /// would reveal what somebody else has asked; pages are the same for all.
     #[must_use]
     pub fn for_user(&self, user: Option<&str>) -> WebCache {
         WebCache { user: user.unwrap_or_default().to_owned(), ..self.clone() }

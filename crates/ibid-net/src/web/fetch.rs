@@ -288,7 +288,7 @@ impl Fetcher {
             Ok(place) => Ok(Some((host, place))),
             Err(wait) => Err(FetchError::new(
                 ReadFailure::Timeout,
-                format!("{name} asked not to be called for another {} s", wait.as_secs()),
+                format!("{name} is rate limited for another {} s", wait.as_secs()),
             )),
         }
     }
@@ -496,7 +496,7 @@ impl Fetcher {
                 Err(_) => {
                     return Err(FetchError::new(
                         ReadFailure::Timeout,
-                        "timed out while reading the answer",
+                        "timed out while reading the response",
                     ));
                 }
             }

@@ -6,10 +6,10 @@ use ibid_core::domain::{MethodNote, Report, Usage};
 /// A name and a text.
 pub(super) type MethodRow = (&'static str, String);
 
-/// Characters of the reason why a step did without its model.
+/// Maximum length of the reason why a step ran without its model, in characters.
 const REASON_CHARS: usize = 200;
 
-/// How the report came about: pairs of a name and a text.
+/// How the report was made: pairs of a name and a text.
 pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
     let method = &report.method;
     let mut out = search_rows(method);
@@ -17,7 +17,7 @@ pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
         out.push((
             "Follows",
             format!(
-                "{}, read as: {} ({} known from there)",
+                "{}, read as: {} ({} reused from it)",
                 it.run,
                 single_line(&it.read_as),
                 pluralize(u64::from(it.known), "page")
@@ -26,10 +26,7 @@ pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
     }
     for it in &method.clarified {
         let answer = it.answer.as_deref().unwrap_or_default();
-        out.push((
-            "Asked back",
-            format!("{} — {}", single_line(&it.question), single_line(answer)),
-        ));
+        out.push(("Clarified", format!("{} — {}", single_line(&it.question), single_line(answer))));
     }
     if let Some(strategy) = method.strategy {
         out.push(("Strategy", strategy.as_str().to_owned()));
@@ -43,7 +40,7 @@ pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
     }
     if let Some((step, why)) = method.unaided_because.first() {
         out.push((
-            "Why without",
+            "Reason",
             format!(
                 "{}: {}",
                 single_line(step),

@@ -10,7 +10,7 @@ use ibid_core::Result;
 use ibid_core::domain::{Excerpt, Report, Source, SourceKind, Work};
 
 /// Replaces a hidden quote.
-pub(super) const REDACTED_QUOTE: &str = "kept back: the words of a local document";
+pub(super) const REDACTED_QUOTE: &str = "withheld: quote from a local document";
 
 /// Replaces the title and the path of a local document.
 const REDACTED_TITLE: &str = "A private document";

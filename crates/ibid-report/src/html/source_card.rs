@@ -90,7 +90,7 @@ impl SourceCard {
         let newer = it.trust.as_ref().and_then(|trust| trust.replaced_by);
         let notes: Vec<String> = [
             newer.map(|newer| replaced_note(report, newer)),
-            it.work.retracted.as_deref().map(|it| format!("taken back: {}", single_line(it))),
+            it.work.retracted.as_deref().map(|it| format!("retracted: {}", single_line(it))),
         ]
         .into_iter()
         .flatten()

@@ -302,7 +302,7 @@ impl Conformer {
             other => {
                 self.changed = true;
                 text_from(other).ok_or_else(|| {
-                    path.fault(&format!("is {} instead of a text", json_type_name(other)))
+                    path.fault(&format!("is {} instead of a string", json_type_name(other)))
                 })?
             }
         };

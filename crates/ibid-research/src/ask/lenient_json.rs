@@ -4,7 +4,7 @@
 //! text. Nesting is bounded.
 use serde_json::{Map, Number, Value};
 
-/// Deepest nesting. Anything deeper is no answer.
+/// Deepest nesting. Anything deeper is not an answer.
 const MAX_NESTING: usize = 32;
 
 /// Bytes of lookahead to tell a quote that ends a string from one inside it.
@@ -159,7 +159,7 @@ impl<'a> LenientParser<'a> {
                 .find(|(_, it)| *it == close || *it == '\n')
                 .map(|pair| pair.0)
             else {
-                // Either the text ends here or this is no key.
+                // Either the text ends here or this is not a key.
                 let ends = rest.chars().nth(200).is_none();
                 self.at = if ends { self.text.len() } else { self.at };
                 return ends.then(|| (String::new(), true));

@@ -118,9 +118,9 @@ fn pick<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, String> {
     }
     Err(fault.unwrap_or_else(|| {
         if text.contains(['{', '[']) {
-            "the JSON of the answer is broken off or cannot be read".to_owned()
+            "the JSON of the answer is incomplete or invalid".to_owned()
         } else {
-            "the answer holds no JSON".to_owned()
+            "the answer contains no JSON".to_owned()
         }
     }))
 }

@@ -3,7 +3,7 @@
 use super::parse::thinking_tag;
 use super::shapes::WrittenSentence;
 
-/// Longest string that is buffered, in bytes: anything longer is no sentence.
+/// Longest string that is buffered, in bytes: anything longer is not a sentence.
 const MAX_SENTENCE_BYTES: usize = 16_384;
 
 /// Receives an answer as it is written. This is a preview; only the complete answer counts.

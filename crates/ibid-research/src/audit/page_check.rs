@@ -19,15 +19,15 @@ const MAX_QUOTES: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditVerdict {
-    /// It says so.
+    /// It supports the claim.
     Supported,
-    /// It says part of it.
+    /// It supports part of the claim.
     Partly,
-    /// It says otherwise.
+    /// It contradicts the claim.
     Contradicted,
     /// There is no page to check it against.
     Unreadable,
-    /// It does not say.
+    /// It does not say what the claim says.
     Unsupported,
 }
 
@@ -88,15 +88,15 @@ fn require_figures(
     figures: FigureMatch,
 ) -> (AuditVerdict, Option<&'static str>) {
     match (verdict, figures) {
-        (AuditVerdict::Unsupported, _) => (verdict, Some("no sentence of it says this")),
+        (AuditVerdict::Unsupported, _) => (verdict, Some("no sentence in the source says this")),
         (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Conflict) => {
-            (AuditVerdict::Contradicted, Some("it has another number there"))
+            (AuditVerdict::Contradicted, Some("the source gives another number"))
         }
         (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Missing) => {
-            (AuditVerdict::Partly, Some("a number of the claim is not in it"))
+            (AuditVerdict::Partly, Some("a number of the claim is not in the source"))
         }
         (AuditVerdict::Supported, FigureMatch::MatchElsewhere) => {
-            (AuditVerdict::Partly, Some("a number of the claim stands elsewhere in it"))
+            (AuditVerdict::Partly, Some("a number of the claim appears elsewhere in the source"))
         }
         _ => (verdict, None),
     }

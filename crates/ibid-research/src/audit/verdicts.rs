@@ -161,7 +161,7 @@ impl AuditedClaim {
 }
 
 /// Has `role_model` judge each claim by the best quotes of each source and nothing else. Where it fails, the
-/// verdict by words stands. After a fault other than a single bad answer it is not asked again.
+/// word-based verdict is kept. After a fault other than a single bad answer it is not asked again.
 ///
 /// # Errors
 /// Cancellation and internal errors.
@@ -238,5 +238,5 @@ fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
         heard.check.quote = heard.check.near.first().cloned();
     }
     heard.reason = (heard.check.verdict != before)
-        .then(|| format!("by the words alone it was: {}", before.as_str()));
+        .then(|| format!("the word-based verdict was: {}", before.as_str()));
 }

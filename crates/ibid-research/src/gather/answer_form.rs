@@ -128,8 +128,8 @@ mod tests {
     };
 
     const NO_DEFINITION: &str = "No sentence that was read says what it is.";
-    const NO_STEPS: &str = "What was read tells no steps.";
-    const NO_CODE: &str = "What was read shows no code.";
+    const NO_STEPS: &str = "No steps were found.";
+    const NO_CODE: &str = "No code was found.";
 
     fn brief(question: &str, kind: QuestionKind) -> Brief {
         Brief {

@@ -20,7 +20,7 @@ pub(super) struct DispatchOutcome {
     pub(super) ended: Option<StopReason>,
 }
 
-/// Runs one dispatch; `None` if no more researchers may be sent out.
+/// Runs one dispatch; `None` if no more researchers may be started.
 pub(super) async fn run_dispatch(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,

@@ -36,7 +36,7 @@ pub(super) async fn gather(
     let team = research.limits.team;
     let mut supervisor = SupervisorState::default();
     let mut new = 0;
-    // Thoughts and refusals are no rounds: heuristics decide after some, and either send researchers or end it.
+    // Thoughts and refusals do not count as rounds: after some, heuristics either start researchers or end the research.
     while research.state.rounds < research.ctx.question.method.max_iterations.max(1) {
         if let Some(reason) = research.check_stop(llm).await? {
             return Ok(reason);
@@ -80,7 +80,7 @@ pub(super) async fn gather(
             }
             SupervisorDecision::Dispatch(sent) => {
                 supervisor.idle = 0;
-                // What was missing before is no longer known to be.
+                // What was missing before may no longer be.
                 supervisor.gate = None;
                 supervisor.refused = None;
                 let round = run_dispatch(research, llm, &mut supervisor, &team, sent).await?;

@@ -83,7 +83,7 @@ async fn researcher_steps(
         let next = match answer {
             Ok(next) => next.narrow_queries(research.targets.policy()),
             Err(fault) => {
-                // Running out of money is no fault of the researcher.
+                // A spent budget is not an error of the researcher.
                 if fault.kind() != ErrorKind::Exhausted {
                     broken.push(nth);
                 }

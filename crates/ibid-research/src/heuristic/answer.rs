@@ -84,7 +84,7 @@ pub(crate) fn rank_points<'a>(
     Ok(ranked)
 }
 
-/// Whether a figure is that of one place or time, which the question does not name: "in 2014 the roof of the Halvern library".
+/// Whether a figure holds for one place or time only, which the question does not name: "in 2014 the roof of the Halvern library".
 fn is_single_case_figure(asked: &str, text: &str) -> bool {
     let is_name = |word: &Token| {
         let word = &text[word.span.clone()];
@@ -97,7 +97,7 @@ fn is_single_case_figure(asked: &str, text: &str) -> bool {
         || years(text).iter().any(|year| !has_phrase(&asked, &year.to_string()))
 }
 
-/// How well a point answers, about 0 to 1, of its relevance, its form and how it was said. `lower` is its normalized text.
+/// How well a point answers, about 0 to 1: from its relevance, its form and its wording. `lower` is its normalized text.
 fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let point = it.point;

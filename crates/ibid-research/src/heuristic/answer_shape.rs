@@ -69,12 +69,12 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
     }
 }
 
-/// Whether a text holds one thing against another.
+/// Whether a text compares one thing with another.
 fn compares(spaced: &str) -> Result<bool> {
     Ok(prompts::phrases()?.sentence.comparing.any_in(spaced))
 }
 
-/// The weight of a sentence that says why something happens less, in answer to why it happens.
+/// The weight of a sentence that says why something happens less often, if the question is why it happens.
 fn lessening_weight(asked: &str, spaced: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let turned =
@@ -82,8 +82,8 @@ fn lessening_weight(asked: &str, spaced: &str) -> Result<f32> {
     Ok(if turned { LESSENING_WEIGHT } else { 1.0 })
 }
 
-/// "X is a …", "X refers to …": the sentence begins with the subject, followed at once by the defining words;
-/// best with what distinguishes it ("that", "which").
+/// "X is a …", "X refers to …": the sentence begins with the subject, followed at once by the defining words. It fits
+/// best if a relative clause ("that", "which") follows.
 fn definition_fit(asked: &str, spaced: &str) -> f32 {
     const ASKING: &[&str] = &["define", "definition", "meaning", "explain", "what's"];
     const DEFINING: &[&str] = &[

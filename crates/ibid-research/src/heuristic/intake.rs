@@ -389,7 +389,7 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     found
 }
 
-/// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be told by their words.
+/// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be recognised by their words.
 fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)> {
     let lower = asked.to_ascii_lowercase();
     let opening = ["what is ", "what are "].into_iter().find(|it| lower.starts_with(it))?;

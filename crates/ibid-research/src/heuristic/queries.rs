@@ -97,8 +97,7 @@ impl SearchTargets {
         self.outside.contains(&Vertical::News)
     }
 
-    /// Where a search task goes: to folders always, and outside to what the endpoint names, or else the first
-    /// vertical.
+    /// The verticals of a search task: folders always, and outside the one that the endpoint names, or else the first.
     fn verticals_for_endpoint(&self, endpoint: SearchEndpoint) -> Vec<Vertical> {
         let named: &[Vertical] = match endpoint {
             SearchEndpoint::Search => &[Vertical::Web],

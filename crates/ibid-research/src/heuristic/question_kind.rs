@@ -5,7 +5,7 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
-/// The kind of answer that `asked` wants.
+/// The kind of answer that the question `asked` needs.
 pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let q = &words.question;
     let whole = spaced(asked);

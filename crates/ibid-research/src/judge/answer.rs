@@ -76,7 +76,7 @@ fn candour(run: &Run, report: &Report) -> QualityPart {
     let shown = shown.count();
     let all = gaps.len() + report.conflicts.len();
     let why = format!(
-        "{named} of {} gaps told, {shown} of {} conflicts shown",
+        "{named} of {} gaps listed, {shown} of {} conflicts shown",
         gaps.len(),
         report.conflicts.len()
     );

@@ -90,7 +90,7 @@ pub(super) fn facts(run: &Run, trail: &RunActivity) -> Vec<String> {
     vec![
         format!("pages read: {read}; not readable: {}", trail.unread),
         format!("new evidence by round: {}", or_none(&rounds)),
-        format!("checklist answered, look by look: {}", or_none(&looks)),
+        format!("checklist answered, round by round: {}", or_none(&looks)),
         format!("stopped because: {stop}"),
     ]
 }
@@ -106,12 +106,12 @@ fn stop_description(it: StopReason) -> &'static str {
     match it {
         StopReason::CoverageReached => "enough is covered",
         StopReason::TrustReached => "the sources are trusted enough",
-        StopReason::NoNewEvidence => "a round brought nothing new",
-        StopReason::MaxIterations => "the rounds are used up",
-        StopReason::BudgetUsd => "the money is spent",
-        StopReason::BudgetTime => "the time is spent",
-        StopReason::BudgetCalls => "the calls are spent",
-        StopReason::UserFinish => "somebody asked for the end",
+        StopReason::NoNewEvidence => "a round found nothing new",
+        StopReason::MaxIterations => "the round limit was reached",
+        StopReason::BudgetUsd => "the research share of the model budget was spent",
+        StopReason::BudgetTime => "the time limit was reached",
+        StopReason::BudgetCalls => "the call limit was reached",
+        StopReason::UserFinish => "finished early by the user",
     }
 }
 
@@ -138,7 +138,7 @@ fn diversity(run: &Run, report: &Report) -> QualityPart {
     };
     let score = share(voices.len().min(wanted), wanted) * (0.5 + 0.5 * spread);
     let why = format!(
-        "distinct voices cited: {} of {wanted} wanted; the one cited most has {most} of {all} citations",
+        "distinct sites cited: {} of {wanted} wanted; the most cited one has {most} of {all} citations",
         voices.len()
     );
     score_part("diversity", 0.3, score, why)
@@ -178,7 +178,7 @@ fn max_similarity(it: &BTreeSet<String>, others: &[BTreeSet<String>]) -> f64 {
 /// How much of what the evidence gate requires was there.
 fn gate(run: &Run) -> QualityPart {
     let Some(verdict) = &run.gate else {
-        return score_part("gate", 0.15, 0.0, "the gate was never asked".to_owned());
+        return score_part("gate", 0.15, 0.0, "the gate was never checked".to_owned());
     };
     let met = |there: u32, wanted: u32| share(there.min(wanted) as usize, wanted as usize);
     let wanted = &verdict.gate;

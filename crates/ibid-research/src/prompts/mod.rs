@@ -286,7 +286,7 @@ pub(crate) fn prompt_lines() -> Result<&'static Lines> {
     parse_toml(&WORDS, include_str!("lines.toml"), "lines.toml")
 }
 
-/// The line that tells a prompt who asks and what for; empty where nobody said.
+/// The line of a prompt that says who asks and what for; empty if this is unknown.
 pub(crate) fn context_line(context: Option<&str>) -> Result<String> {
     let line = &prompt_lines()?.context;
     let filled = |context| fill_template(line, &[("context", &one_line(context))]);

@@ -61,7 +61,7 @@ pub(super) fn build_document() -> Value {
         "info": {
             "title": "Ibid",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Deep research whose every quote is checked against the page.",
+            "description": "Deep research in which every quote is checked against its page.",
         },
         "paths": paths,
         // Pages are not part of the API: their forms are accepted only from the viewer.

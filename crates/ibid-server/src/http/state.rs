@@ -91,7 +91,7 @@ impl ServerState {
             .ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, "bad_token", "unknown token"))
     }
 
-    /// Counts an unknown token from `peer`. Returns `fault`, or after too many failures the error that tells the client to wait.
+    /// Counts an unknown token from `peer`. Returns `fault`, or after too many failures the error that asks the client to wait.
     pub(super) fn record_bad_token(&self, peer: Option<&Arc<Peer>>, fault: ApiError) -> ApiError {
         let Some(address) = peer.map(|peer| peer.address()) else {
             return fault;

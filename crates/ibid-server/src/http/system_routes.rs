@@ -25,7 +25,7 @@ pub(super) async fn ready(State(server): State<Arc<ServerState>>) -> ApiResult<J
     let app = server.operator.app();
     let answered = tokio::time::timeout(READY_TIMEOUT, app.ready()).await;
     answered
-        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Transient, "the store does not answer")))?;
+        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Transient, "the store does not respond")))?;
     let (waiting, working) = server.operator.queue().counts();
     Ok(Json(json!({"status": "ok", "waiting": waiting, "working": working})))
 }

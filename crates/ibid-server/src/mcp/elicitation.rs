@@ -173,7 +173,7 @@ pub(super) fn clarification_json(run: &Run) -> Option<Value> {
     let mut out = json!({"questions": all});
     if all.iter().all(|it| it.answer.is_none()) {
         out["note"] =
-            "nobody answered (declined, cancelled or not in time): the question was researched unchanged"
+            "no answer (declined, cancelled or timed out); the question was researched unchanged"
                 .into();
     }
     Some(out)

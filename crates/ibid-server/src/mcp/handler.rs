@@ -13,9 +13,9 @@ use super::resources;
 use super::server::McpServer;
 
 /// What a model reads about the server before its first call.
-const INSTRUCTIONS: &str = "Research whose every citation is an exact quote at a known place in a stored page. \
-deep_research and agentic_search wait a little; when they answer with a run_id and status in_progress, call research_wait \
-until it is completed. A run goes on when you go away.";
+const INSTRUCTIONS: &str = "Research in which every citation is an exact quote at a known place in a stored page. \
+deep_research and agentic_search wait a little; when they return a run_id and status in_progress, call research_wait \
+until it is completed. A run continues after you disconnect.";
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {

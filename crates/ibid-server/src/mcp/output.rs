@@ -116,7 +116,7 @@ pub(super) fn result_json(result: McpToolResult) -> Value {
                     | ErrorKind::Exhausted
             );
             let text = match (is_internal, fault.hint()) {
-                (true, _) => "the server cannot do this just now".to_owned(),
+                (true, _) => "temporarily unavailable".to_owned(),
                 (false, Some(hint)) => format!("{}; {hint}", fault.public_message()),
                 (false, None) => fault.public_message(),
             };

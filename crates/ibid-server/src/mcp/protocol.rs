@@ -11,7 +11,7 @@ pub(super) fn to_error_data(error: &Error) -> ErrorData {
     match error.kind() {
         ErrorKind::Usage => ErrorData::invalid_params(error.public_message(), None),
         ErrorKind::NotFound => ErrorData::resource_not_found("not found", None),
-        _ => ErrorData::internal_error("the server cannot do this just now", None),
+        _ => ErrorData::internal_error("temporarily unavailable", None),
     }
 }
 

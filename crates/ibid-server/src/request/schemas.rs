@@ -175,7 +175,7 @@ pub(crate) fn require_question(schema: &mut Schema) {
         .insert("oneOf".to_owned(), json!([only("question", "query"), only("query", "question")]));
 }
 
-/// Collects schemas of types as components of `/openapi.json`. `contract` tells whether they are read or written.
+/// Collects schemas of types as components of `/openapi.json`. `contract` says whether they are read or written.
 pub(crate) fn component_generator(contract: Contract) -> SchemaGenerator {
     let mut settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
     settings.definitions_path = "/components/schemas".into();

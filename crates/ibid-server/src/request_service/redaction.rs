@@ -40,12 +40,14 @@ enum FailureCause {
 const PHRASES: &[(&str, FailureCause)] = &[
     ("the budget of ", FailureCause::BudgetExhausted),
     ("of the budget is spent", FailureCause::BudgetExhausted),
+    ("rate limited for another", FailureCause::RateLimited),
     ("asked not to be called", FailureCause::RateLimited),
     ("in time", FailureCause::Timeout),
     ("took too long", FailureCause::Timeout),
     ("timed out", FailureCause::Timeout),
     ("fell silent", FailureCause::Timeout),
     ("could not be reached", FailureCause::Unreachable),
+    ("was unreachable", FailureCause::Unreachable),
     ("cannot be looked up", FailureCause::Unreachable),
     ("error sending request", FailureCause::Unreachable),
     ("connection", FailureCause::Unreachable),
@@ -107,7 +109,7 @@ impl FailureCause {
             FailureCause::Timeout => "timed out".to_owned(),
             FailureCause::Unreachable => "unavailable".to_owned(),
             FailureCause::BudgetExhausted => "the budget is spent".to_owned(),
-            FailureCause::InvalidResponse => "gave an answer that cannot be used".to_owned(),
+            FailureCause::InvalidResponse => "returned an unusable response".to_owned(),
             FailureCause::Unknown => "failed".to_owned(),
         }
     }
@@ -132,7 +134,7 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
         }
         ErrorKind::Transient => {
             let hint = "try again in a minute".to_owned();
-            ("this cannot be done just now".to_owned(), Some(hint))
+            ("temporarily unavailable".to_owned(), Some(hint))
         }
         ErrorKind::Setup | ErrorKind::Internal | ErrorKind::Malformed => {
             (NOT_SET_UP.to_owned(), None)
@@ -161,17 +163,17 @@ pub(super) fn redact_page_error(url: &str, fault: Error) -> Error {
 
 fn reason_text(reason: ReadFailure) -> &'static str {
     match reason {
-        ReadFailure::BotBlock => "the site takes the reader for a robot",
-        ReadFailure::Paywall => "the site wants money for it",
-        ReadFailure::Timeout => "it took too long",
-        ReadFailure::TooLarge => "it is too large",
-        ReadFailure::Robots => "robots.txt of the site says no",
-        ReadFailure::BlockedAddress => "its address may not be asked",
-        ReadFailure::Empty => "there are no words in it",
-        ReadFailure::Retracted => "it was taken back, or is doubted",
-        ReadFailure::Unsupported => "nobody here can read it",
-        ReadFailure::Broken => "it is damaged",
-        ReadFailure::NotFound => "it is not there",
+        ReadFailure::BotBlock => "blocked by bot detection",
+        ReadFailure::Paywall => "behind a paywall or login",
+        ReadFailure::Timeout => "timed out",
+        ReadFailure::TooLarge => "too large",
+        ReadFailure::Robots => "disallowed by robots.txt",
+        ReadFailure::BlockedAddress => "address not allowed",
+        ReadFailure::Empty => "contains no text",
+        ReadFailure::Retracted => "retracted or under an expression of concern",
+        ReadFailure::Unsupported => "unsupported format",
+        ReadFailure::Broken => "damaged",
+        ReadFailure::NotFound => "not found",
     }
 }
 
@@ -273,7 +275,7 @@ fn redact_run_failure(reason: &mut String, hint: &mut Option<String>, kind: Opti
             let cause = kind.map_or(known, |kind| known.or_from_kind(kind));
             let help = (kind == Some(ErrorKind::Transient))
                 .then(|| "ask again in a few minutes".to_owned());
-            (format!("a service that the run asked: {}", cause.message()), help)
+            (format!("a service used by the run failed: {}", cause.message()), help)
         }
     };
     (*reason, *hint) = (words, help);
@@ -443,7 +445,7 @@ mod tests {
             ),
             (
                 "asking a for step `cover`: `state` is …; it must be one of CANARY",
-                "model: gave an answer that cannot be used",
+                "model: returned an unusable response",
             ),
             ("the budget of $1 is spent: CANARY", "model: the budget is spent"),
             // No sign of this program: nothing is said beyond that it failed.
@@ -466,8 +468,8 @@ mod tests {
             ),
             ("ranking: asking tei: status 500: CANARY", "ranking: unavailable (HTTP 500)"),
             (
-                "/srv/docs: 2 files of kinds not read: .png 2",
-                "/srv/docs: 2 files of kinds not read: .png 2",
+                "/srv/docs: 2 files of unsupported types: .png 2",
+                "/srv/docs: 2 files of unsupported types: .png 2",
             ),
             (
                 "/srv/docs is searched without some vectors: asking custom/e: status 500: CANARY",
@@ -475,7 +477,7 @@ mod tests {
             ),
             (
                 "crawl4ai could not read https://a.example/: reading https://a.example/: timeout: asking crawl4ai: status 500: CANARY",
-                "crawl4ai could not read https://a.example/: it took too long",
+                "crawl4ai could not read https://a.example/: timed out",
             ),
             (
                 "searxng: CANARY did not answer: 10.1.2.3",
@@ -535,7 +537,7 @@ mod tests {
             assert_eq!(logged == line(source), is_kept, "{logged:?}");
         }
         let own = Event::RunFailed {
-            reason: "nothing that was read speaks to “How is asking done?”".to_owned(),
+            reason: "nothing that was read addresses “How is asking done?”".to_owned(),
             hint: Some("ask in other words".to_owned()),
             kind: Some(ErrorKind::NotFound),
         };
@@ -582,13 +584,13 @@ mod tests {
     #[test]
     fn a_page_is_told_of_by_its_reason_and_a_document_by_its_reader() {
         let said = "reading https://a.example/: broken: asking jina: status 422: CANARY";
-        assert_eq!(unread_message("https://a.example/", None, said), "it is damaged");
+        assert_eq!(unread_message("https://a.example/", None, said), "damaged");
         assert_eq!(unread_message("https://a.example/", None, "CANARY"), "it could not be read");
         assert_eq!(unread_message("/srv/docs/a.pdf", None, "it is encrypted"), "it is encrypted");
         let fault = Error::new(ErrorKind::Transient, said)
             .with_reason(FailureReason::Read(ReadFailure::Broken));
         let told = redact_page_error("https://a.example/", fault);
-        assert_eq!(told.public_message(), "reading https://a.example/: it is damaged");
+        assert_eq!(told.public_message(), "reading https://a.example/: damaged");
         assert!(told.chain().contains("CANARY"), "the log has all of it");
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn status_label(it: RunStatus) -> (&'static str, &'static str) {
         RunStatus::Pending => ("pending", "waiting"),
         RunStatus::InProgress => ("working", "working"),
         RunStatus::Completed => ("done", "completed"),
-        RunStatus::MaxIterationsReached => ("done", "rounds used up"),
+        RunStatus::MaxIterationsReached => ("done", "round limit reached"),
         RunStatus::Cancelled => ("stopped", "cancelled"),
         RunStatus::Failed => ("failed", "failed"),
     }

@@ -138,7 +138,7 @@ pub struct RunStateView {
     pub rounds: u32,
     /// The rows of the coverage matrix.
     pub questions: Vec<QuestionRow>,
-    /// The evidence gate of a supervisor, once it has told its progress.
+    /// The evidence gate of a supervisor, once it has reported progress.
     pub supervisor: Option<SupervisorView>,
     /// The researchers, if there are several.
     pub agents: Vec<ResearcherView>,

@@ -193,7 +193,7 @@ pub(crate) const STATUSES: [(&str, &str); 7] = [
     ("pending", "waiting"),
     ("in_progress", "working"),
     ("completed", "completed"),
-    ("max_iterations_reached", "rounds used up"),
+    ("max_iterations_reached", "round limit reached"),
     ("cancelled", "cancelled"),
     ("failed", "failed"),
 ];

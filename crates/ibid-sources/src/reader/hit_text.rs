@@ -55,10 +55,7 @@ fn page_of(hit: &Hit, text: &str) -> Page {
         site: hit.work.venue.clone(),
         url_provenance: UrlProvenance::Engine,
         blocks: std::iter::once(heading).chain(blocks).collect(),
-        warnings: vec![format!(
-            "the words are those that {} gave, not read at the address",
-            hit.provider
-        )],
+        warnings: vec![format!("text from {}, not from the page", hit.provider)],
         ..PageDraft::default()
     })
 }

@@ -46,14 +46,14 @@ impl PageReader for OpenAccessReader {
         let mut known = hit.clone();
         let enriched = timeout(TIMEOUT, self.lookups.enrich(&mut known.work)).await;
         let conflicts = enriched.map_err(|_| {
-            let why = "those who know works by their ids did not answer in time";
+            let why = "the catalogues did not respond in time";
             read_error(&hit.url, ReadFailure::Timeout, why)
         })?;
         if let Some(why) = &known.work.retracted {
             return Err(read_error(&hit.url, ReadFailure::Retracted, why));
         }
         if known.work.full_text.is_empty() {
-            let why = "no open text of it is known";
+            let why = "no open-access version found";
             return Err(read_error(&hit.url, ReadFailure::Unsupported, why));
         }
         // With a text, the publisher's page is not read: it has no more than the abstract.

@@ -41,7 +41,7 @@ pub(super) fn parse_json(
         return Err(ServiceError::from_response(status, headers, body));
     }
     let value: Value = serde_json::from_slice(body)
-        .map_err(|_| ServiceError::malformed("its answer is not JSON"))?;
+        .map_err(|_| ServiceError::malformed("the response is not JSON"))?;
     match value.get("success") {
         Some(Value::Bool(false)) => Err(ServiceError::from_json(Some(status), headers, &value)),
         _ => Ok(value),

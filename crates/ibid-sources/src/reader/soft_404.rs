@@ -125,13 +125,16 @@ pub(super) fn detect_by_signals(
     }
     let signals = PageSignals::from_html(html);
     if signals.own_urls.iter().any(|own| is_home_of(own, requested)) {
-        return Some((ReadFailure::NotFound, "it calls itself the home page"));
+        return Some((ReadFailure::NotFound, "it gives the home page as its own address"));
     }
     if words > SHORT_PAGE_WORDS {
         return None;
     }
     if signals.noindex {
-        return Some((ReadFailure::NotFound, "nobody is to index it, and it says little"));
+        return Some((
+            ReadFailure::NotFound,
+            "the page asks not to be indexed and has little text",
+        ));
     }
     let has_sentence = draft.blocks.iter().any(|block| {
         !matches!(block.kind, BlockKind::Heading | BlockKind::Code)

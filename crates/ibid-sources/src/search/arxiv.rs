@@ -79,7 +79,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     }
     let tree = XmlElement::parse(body)?;
     let feed =
-        tree.find("feed").ok_or_else(|| ServiceError::malformed("its answer has no `feed`"))?;
+        tree.find("feed").ok_or_else(|| ServiceError::malformed("its response has no `feed`"))?;
     let mut found = Vec::new();
     for it in feed.children_named("entry") {
         if it.text_at("id").is_some_and(|text| text.contains("/api/errors")) {

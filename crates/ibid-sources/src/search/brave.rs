@@ -67,7 +67,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         // An answer without hits has no `web`, but has the query.
         None if value.get("query").is_some() => &[],
         None => {
-            return Err(ServiceError::malformed("its answer has no list `web.results`"));
+            return Err(ServiceError::malformed("its response has no list `web.results`"));
         }
     };
     let found = rows.iter().filter_map(|row| {

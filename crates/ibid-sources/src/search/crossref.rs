@@ -49,7 +49,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         Some(items) => items.iter().filter_map(work).collect(),
         None if message.get("DOI").is_some() => work(&message).into_iter().collect(),
         None => {
-            return Err(ServiceError::malformed("its answer has no list `message.items`"));
+            return Err(ServiceError::malformed("its response has no list `message.items`"));
         }
     };
     Ok(found.into())
@@ -63,7 +63,7 @@ pub(super) fn message(status: u16, headers: &ResponseHeaders, body: &[u8]) -> Re
     let mut value = response::parse_json(status, headers, body)?;
     match value.get_mut("message") {
         Some(it @ Value::Object(_)) => Ok(it.take()),
-        _ => Err(ServiceError::malformed("its answer has no `message`")),
+        _ => Err(ServiceError::malformed("its response has no `message`")),
     }
 }
 

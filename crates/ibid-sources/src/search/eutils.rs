@@ -33,13 +33,13 @@ pub(super) fn parse_xml(
 ) -> ReadResult<XmlElement> {
     let page = parse_text(status, headers, body)?;
     if page.trim().is_empty() {
-        return Err(ServiceError::transient("its answer is empty"));
+        return Err(ServiceError::transient("its response is empty"));
     }
     if page.trim_start().starts_with('{') {
         // The gateway in front of the service reports errors as JSON: `{"error": "API rate limit exceeded"}`.
         let value = parse_json(status, headers, body)?;
         let message = text_field(&value, "error").or_else(|| text_field(&value, "message"));
-        return Err(error_from_text(message.unwrap_or("its answer is JSON instead of XML")));
+        return Err(error_from_text(message.unwrap_or("its response is JSON instead of XML")));
     }
     let tree = XmlElement::parse(body)?;
     let error_in = |element: &XmlElement| {
@@ -71,7 +71,7 @@ pub(super) fn parse_ids(
     let value = parse_json(status, headers, body)?;
     let result = value
         .get("esearchresult")
-        .ok_or_else(|| ServiceError::malformed("its answer has no `esearchresult`"))?;
+        .ok_or_else(|| ServiceError::malformed("its response has no `esearchresult`"))?;
     if let Some(message) = text_field(result, "ERROR") {
         return Err(error_from_text(message));
     }

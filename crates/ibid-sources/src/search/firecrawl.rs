@@ -48,7 +48,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     let rows: Vec<&Value> =
         lists.into_iter().flatten().filter_map(Value::as_array).flatten().collect();
     if rows.is_empty() && !data.is_object() && !data.is_array() {
-        return Err(ServiceError::malformed("its answer has no `data`"));
+        return Err(ServiceError::malformed("its response has no `data`"));
     }
     let found = rows.into_iter().filter_map(|row| {
         let snippet = if row.get("description").is_some() { "description" } else { "snippet" };

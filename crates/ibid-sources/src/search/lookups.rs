@@ -217,7 +217,7 @@ pub(super) fn parse_unpaywall(
         return Ok(rows.filter_map(parse_unpaywall_record).collect::<Vec<_>>().into());
     }
     let hit = parse_unpaywall_record(&value)
-        .ok_or_else(|| ServiceError::malformed("its answer has no `doi`"))?;
+        .ok_or_else(|| ServiceError::malformed("its response has no `doi`"))?;
     Ok(vec![hit].into())
 }
 

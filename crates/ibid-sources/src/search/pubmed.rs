@@ -146,7 +146,7 @@ pub(super) fn parse_records(
         // Another database has another root element.
         let found = tree.children().next().map(|child| truncate(&child.name, 40));
         let found = found.unwrap_or_default();
-        ServiceError::malformed(format!("its answer is `{found}` instead of `PubmedArticleSet`"))
+        ServiceError::malformed(format!("its response is `{found}` instead of `PubmedArticleSet`"))
     })?;
     let articles = set.children_named("PubmedArticle").filter_map(article);
     let books = set.children_named("PubmedBookArticle").filter_map(book);

@@ -30,7 +30,7 @@ pub(super) fn parse_json(status: u16, headers: &ResponseHeaders, body: &[u8]) ->
         ServiceError::malformed(if is_page {
             "it answered with a web page instead of JSON"
         } else {
-            "its answer is not JSON"
+            "its response is not JSON"
         })
     })?;
     let has_error =
@@ -85,9 +85,9 @@ pub(super) fn error_from_text(message: &str) -> ServiceError {
 /// `Malformed` when there is none.
 pub(super) fn list_at<'a>(value: &'a Value, path: &str) -> ReadResult<&'a [Value]> {
     let found = value.pointer(path).and_then(Value::as_array);
-    found
-        .map(Vec::as_slice)
-        .ok_or_else(|| ServiceError::malformed(format!("its answer has no list `{}`", &path[1..])))
+    found.map(Vec::as_slice).ok_or_else(|| {
+        ServiceError::malformed(format!("its response has no list `{}`", &path[1..]))
+    })
 }
 
 /// The text of a field, unless it is blank.

@@ -50,7 +50,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         (_, None) if text_field(&value, "paperId").is_some() => std::slice::from_ref(&value),
         // An answer without hits has no list.
         (_, None | Some(Value::Null)) if count_field(&value, "total") == Some(0) => &[],
-        _ => return Err(ServiceError::malformed("its answer has no list `data`")),
+        _ => return Err(ServiceError::malformed("its response has no list `data`")),
     };
     Ok(rows.iter().filter_map(row).collect::<Vec<_>>().into())
 }

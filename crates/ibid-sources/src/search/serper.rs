@@ -191,7 +191,7 @@ fn of_value(value: &Value) -> ReadResult<Hits> {
     let Some(rows) = rows else {
         return Err(match text_field(value, "message") {
             Some(said) => ServiceError::from_text(None, said),
-            None => ServiceError::malformed("its answer has no list `organic`"),
+            None => ServiceError::malformed("its response has no list `organic`"),
         });
     };
     let found = rows.iter().filter_map(|row| {

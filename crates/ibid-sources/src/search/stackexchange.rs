@@ -108,7 +108,7 @@ fn read_with_wait(
         .filter(|it| (1..=MAX_BACKOFF_SECONDS).contains(it));
     let mut hits = Hits::from(found.collect::<Vec<_>>());
     if count_field(&value, "quota_remaining") == Some(0) {
-        hits.remarks.push("stackexchange takes no more questions today".to_owned());
+        hits.remarks.push("daily quota of stackexchange used up".to_owned());
     }
     Ok((hits, wait.map(Duration::from_secs)))
 }

@@ -64,7 +64,7 @@ pub(super) fn read(
         }
         // A query about no page.
         _ if value.get("batchcomplete").is_some() => return Ok(Hits::default()),
-        _ => return Err(ServiceError::malformed("its answer has no `query`")),
+        _ => return Err(ServiceError::malformed("its response has no `query`")),
     };
     let mut hits = Vec::new();
     for (name, group) in found {

@@ -76,7 +76,7 @@ impl XmlElement {
                 above.nodes.push(XmlNode::Element(it));
             }
         }
-        open.pop().ok_or_else(|| ServiceError::malformed("its answer is empty"))
+        open.pop().ok_or_else(|| ServiceError::malformed("its response is empty"))
     }
 
     /// The child elements.

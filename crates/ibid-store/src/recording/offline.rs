@@ -1,4 +1,4 @@
-//! Providers that stand in for those of a recorded run.
+//! Providers that replace those of a recorded run.
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -316,8 +316,7 @@ impl SourceResolver {
             return Ok(SourceLookup::NotCited);
         }
         if source.is_unexplained() {
-            let name = source.label.as_deref().unwrap_or_default();
-            return Ok(SourceLookup::NotFound(format!("no list of sources gives [{name}]")));
+            return Ok(SourceLookup::NotFound("not in the list of sources".to_owned()));
         }
         let mut why = None;
         for place in source.path.iter().chain(&source.address) {

@@ -154,7 +154,7 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
         if let Some(reason) = refreshed.rebuilt {
             events.push(warning(
                 LogSource::Program,
-                format!("the index of {name} was built anew: {reason}"),
+                format!("the index of {name} was rebuilt: {reason}"),
             ));
         }
         if let Some(remark) = refreshed.unread.summary() {

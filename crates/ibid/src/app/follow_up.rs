@@ -19,7 +19,7 @@ use ibid_core::ports::{Egress, JournalCall, RunRow, Store};
 const MAX_TURNS: usize = 6;
 /// Maximum length of the question and answer in a turn, in characters.
 const TURN_CHARS: (usize, usize) = (600, 300);
-/// Pages that a follow-up knows, at most; cited ones first.
+/// Pages that a follow-up reuses, at most; cited ones first.
 const MAX_REUSED_PAGES: usize = 60;
 /// The newest runs that are searched for a similar question.
 const MAX_SEARCHED_RUNS: u32 = 200;

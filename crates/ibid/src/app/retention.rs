@@ -36,8 +36,8 @@ impl App {
         if deleted > 0 || fault.is_some() {
             let on = format!("older than {days} days");
             let outcome = match &fault {
-                None => format!("forgot {deleted}"),
-                Some(it) => format!("forgot {deleted}, then failed: {}", it.chain()),
+                None => format!("deleted {deleted}"),
+                Some(it) => format!("deleted {deleted}, then failed: {}", it.chain()),
             };
             self.record_audit(AUDIT_ACTOR, "runs.purge", &on, &outcome).await?;
         }

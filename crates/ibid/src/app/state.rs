@@ -16,7 +16,7 @@ use ibid_core::record::AggregateMetrics;
 /// The metrics of runs that have ended, each with the sequence number of the last event that was counted.
 pub(super) type TallyCache = BTreeMap<RunId, (u64, AggregateMetrics)>;
 
-/// Starts, resumes and follows runs, and gives access to what they left behind. Every surface stands on it.
+/// Starts, resumes and follows runs, and gives access to what they left behind. Every surface uses it.
 ///
 /// Opening an app opens nothing else: the store, the folders and the models are opened when they are first needed, so a command that
 /// only reads creates no store.

@@ -132,7 +132,7 @@ pub async fn copy(
     let stored = target.store.runs().await?;
     let missing = |row: &&RunRow| row.status.ended() && !stored.contains(*row);
     if let Some(row) = rows.iter().find(missing) {
-        let what = format!("run {} reads differently in {}", row.run_id, target.store.location());
+        let what = format!("the copy of run {} in {} differs", row.run_id, target.store.location());
         return Err(Error::new(ErrorKind::Internal, what)
             .with_hint("report this with the output of `ibid doctor`"));
     }

@@ -192,8 +192,8 @@ impl LayerStack {
         layer.iter().try_for_each(|value| self.set(value, base))
     }
 
-    /// Where `max_iterations` is set and `depth` is not, it is the number of rounds, up to 12: whoever asks for ten rounds is not
-    /// held to the two of an effort.
+    /// Where `max_iterations` is set and `depth` is not, it is the number of rounds, up to 12: a user who asks for ten rounds is not
+    /// limited to the two of an effort.
     fn take_rounds_from_iterations(&mut self) {
         const MAX_ROUNDS: u64 = 12;
         let at = |name: &str| SETTINGS.iter().position(|row| row.name == name);
@@ -272,8 +272,8 @@ fn from_env(
 ) -> Vec<LayerValue> {
     let mut found = Vec::new();
     for setting in SETTINGS {
-        let own = setting.env();
-        let names = || std::iter::once(own.as_str()).chain(setting.aliases.iter().copied());
+        let own: Vec<String> = std::iter::once(setting.env()).chain(setting.former_env()).collect();
+        let names = || own.iter().map(String::as_str).chain(setting.aliases.iter().copied());
         let from_process = names().find_map(|name| {
             let value = process.var(name)?;
             Some((value, SettingOrigin::Env(name.to_owned())))
@@ -388,7 +388,11 @@ fn unknown_variables(process: &ProcessEnv, dotenv: &BTreeMap<String, String>) ->
         .chain(dotenv.keys())
         .filter(|key| key.starts_with("IBID_"))
         .filter(|key| !OTHER_VARIABLES.contains(&key.as_str()))
-        .filter(|key| !SETTINGS.iter().any(|row| row.env() == **key))
+        .filter(|key| {
+            !SETTINGS
+                .iter()
+                .any(|row| row.env() == **key || row.former_env().as_ref() == Some(*key))
+        })
         .cloned()
         .collect();
     names.sort();

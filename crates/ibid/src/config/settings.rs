@@ -111,14 +111,15 @@ pub struct ServeConfig {
     /// Waiting runs of one user.
     pub queue_each: usize,
     /// Parked runs of one user.
-    #[serde(rename = "aside_each")]
+    #[serde(rename = "waiting_each")]
     pub parked_each: usize,
     /// Concurrent requests of one user.
     pub requests_each: usize,
     /// How long a run may wait for input before it is parked.
-    #[serde(rename = "patience_seconds", deserialize_with = "seconds")]
+    #[serde(rename = "input_seconds", deserialize_with = "seconds")]
     pub patience: Duration,
     /// Days after their end at which runs are deleted; `None` keeps them.
+    #[serde(rename = "retention_days")]
     pub keep_days: Option<u32>,
     /// Open connections.
     pub connections: usize,
@@ -165,13 +166,13 @@ pub struct WebConfig {
 /// Settings of the MCP server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct McpConfig {
-    /// How `ibid mcp` speaks.
+    /// The transport of `ibid mcp`.
     pub transport: McpTransport,
     /// Whether the server has the tool `agentic_search`.
     pub agentic_search: bool,
 }
 
-/// How `ibid mcp` speaks.
+/// The transport of `ibid mcp`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
@@ -294,7 +295,7 @@ impl Settings {
         }
         settings.models_by_key = by_key.map(|(_, variable)| variable);
         settings.variables = variables;
-        // A model that nobody chose by name may spend only so much.
+        // A model that was chosen by a key alone has a spending limit.
         settings.budget.usd = settings.budget.usd.or(by_key.map(|_| default_model::CAP_USD));
         Ok(settings)
     }

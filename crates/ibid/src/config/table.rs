@@ -19,14 +19,34 @@ pub struct Setting {
 impl Setting {
     /// Its environment variable: `budget.usd` is `IBID_BUDGET_USD`.
     pub fn env(&self) -> String {
-        format!("IBID_{}", self.name.replace('.', "_").to_uppercase())
+        env_name(self.name)
     }
 
-    /// The setting with this name; `-` and `_` are equivalent.
+    /// The environment variable of its former name, if it was renamed.
+    pub(crate) fn former_env(&self) -> Option<String> {
+        let renamed = FORMER_NAMES.iter().find(|names| names.1 == self.name);
+        renamed.map(|names| env_name(names.0))
+    }
+
+    /// The setting with this name or former name; `-` and `_` are equivalent.
     pub fn by_name(name: &str) -> Option<&'static Setting> {
         let name = name.replace('-', "_");
+        let renamed = FORMER_NAMES.iter().find(|names| names.0 == name);
+        let name = renamed.map_or(name.as_str(), |names| names.1);
         SETTINGS.iter().find(|setting| setting.name == name)
     }
+}
+
+/// Former names of settings, which still work, and the present ones.
+const FORMER_NAMES: &[(&str, &str)] = &[
+    ("serve.aside_each", "serve.waiting_each"),
+    ("serve.patience_seconds", "serve.input_seconds"),
+    ("serve.keep_days", "serve.retention_days"),
+    ("telemetry.every_ms", "telemetry.interval_ms"),
+];
+
+fn env_name(name: &str) -> String {
+    format!("IBID_{}", name.replace('.', "_").to_uppercase())
 }
 
 /// The default of a directory that depends on the machine; see [`super::layers`].
@@ -236,7 +256,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("budget.tokens", SettingKind::OptionalInt(1, 1_000_000_000_000), "none", &[],
         "Tokens that a run may use, input and output together"),
     setting("model_table", SettingKind::Text, "", &[],
-        "File with prices and capabilities of models, in the form of `models.toml`; its rows win over those of Ibid"),
+        "File with prices and capabilities of models, in the form of `models.toml`; its rows take precedence over those of Ibid"),
     setting("price", SettingKind::Text, "", &[],
         "Price of the models, US dollars per million tokens of input and of output, as in `0.5/1.5`; if unset, the list price"),
     setting("online_evals", SettingKind::Bool, "false", &["ENABLE_ONLINE_EVALS"],
@@ -259,13 +279,13 @@ pub static SETTINGS: &[Setting] = &[
         "Runs that may wait in the queue; further ones get status 429"),
     setting("serve.queue_each", SettingKind::Int(1, 1_000_000), "50", &[],
         "Runs of one user that may wait in the queue"),
-    setting("serve.aside_each", SettingKind::Int(1, 1_000_000), "10", &[],
+    setting("serve.waiting_each", SettingKind::Int(1, 1_000_000), "10", &[],
         "Runs of one user that may wait for approval or for an answer; further questions that ask for either get status 429"),
     setting("serve.requests_each", SettingKind::Int(1, 100_000), "128", &[],
         "Open requests and streams of one user; further ones get status 429. The operator has no limit"),
-    setting("serve.patience_seconds", SettingKind::Int(1, 86_400), "60", &[],
+    setting("serve.input_seconds", SettingKind::Int(1, 86_400), "60", &[],
         "How long a run may wait for approval or for an answer before its place goes to another run; it continues when the user responds"),
-    setting("serve.keep_days", SettingKind::OptionalInt(1, 36_500), "none", &[],
+    setting("serve.retention_days", SettingKind::OptionalInt(1, 36_500), "none", &[],
         "Days after their end at which a running server deletes runs; it checks every hour and writes each purge to the audit log"),
     setting("serve.connections", SettingKind::Int(1, 100_000), "1024", &[],
         "Open connections; further ones wait"),
@@ -293,7 +313,7 @@ pub static SETTINGS: &[Setting] = &[
         "Protocol of the export; only `http/protobuf` is supported"),
     setting("telemetry.timeout_ms", SettingKind::Int(1, 600_000), "5000", &["OTEL_EXPORTER_OTLP_TIMEOUT"],
         "Timeout of an export, milliseconds; the end of a run waits for it"),
-    setting("telemetry.every_ms", SettingKind::Int(100, 86_400_000), "60000", &["OTEL_METRIC_EXPORT_INTERVAL"],
+    setting("telemetry.interval_ms", SettingKind::Int(100, 86_400_000), "60000", &["OTEL_METRIC_EXPORT_INTERVAL"],
         "How often `ibid serve` exports its metrics, milliseconds"),
     setting("telemetry.service", SettingKind::Text, "ibid", &["OTEL_SERVICE_NAME"],
         "Service name"),

@@ -24,7 +24,7 @@ pub struct TelemetryConfig {
     #[serde(rename = "timeout_ms", deserialize_with = "millis")]
     pub timeout: Duration,
     /// The interval of metrics.
-    #[serde(rename = "every_ms", deserialize_with = "millis")]
+    #[serde(rename = "interval_ms", deserialize_with = "millis")]
     pub interval: Duration,
     /// The service name.
     pub service: String,

@@ -121,7 +121,7 @@ async fn two_bad_answers_are_malformed_and_name_step_and_model() {
     let model = Scripted::new([Ok(said("no")), Ok(said("no"))]);
     let error = pick(&model).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
-    assert_eq!(error.chain(), "asking test/parrot for step `pick`: the answer holds no JSON");
+    assert_eq!(error.chain(), "asking test/parrot for step `pick`: the answer contains no JSON");
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ fn supervise() {
     );
     assert_eq!((ask.check(&good), ask.valid_assignments(&good).len()), (Ok(()), 1));
     let nobody = says(r#"{"action":"ConductResearch","thought":"","units":[]}"#);
-    assert!(ask.check(&nobody).unwrap_err().contains("nobody"));
+    assert!(ask.check(&nobody).unwrap_err().contains("no researcher"));
     let empty = says(r#"{"action":"think","thought":" ","units":[]}"#);
     assert!(ask.check(&empty).is_err());
     let order = says(

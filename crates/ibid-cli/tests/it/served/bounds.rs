@@ -55,8 +55,8 @@ async fn plans_that_wait_for_approval_hold_no_place_and_are_bounded_by_user() {
     let with = [
         OPERATOR,
         ("IBID_SERVE_CONCURRENCY", "1"),
-        ("IBID_SERVE_ASIDE_EACH", "2"),
-        ("IBID_SERVE_PATIENCE_SECONDS", "3600"),
+        ("IBID_SERVE_WAITING_EACH", "2"),
+        ("IBID_SERVE_INPUT_SECONDS", "3600"),
     ];
     let served = Served::start(&desk, &with);
     let plans = [planned(&served, &ann).await, planned(&served, &ann).await];

@@ -236,12 +236,11 @@ async fn words_and_addresses_of_services_that_fail_reach_the_operator_alone() {
         assert!(it.body.contains("\"status\":500"), "{part}: {}", it.body);
     }
     let events = get(format!("/v1/runs/{unread}/events")).await;
-    for told in ["\"message\":\"it took too long\"", "searxng: the details are in the server's log"]
-    {
+    for told in ["\"message\":\"timed out\"", "searxng: the details are in the server's log"] {
         assert!(events.contains(told), "{told}: {events}");
     }
     let events = get(format!("/v1/runs/{failed}/events")).await;
-    let why = "a service that the run asked: unavailable (HTTP 500)";
+    let why = "a service used by the run failed: unavailable (HTTP 500)";
     assert!(events.contains(why), "{events}");
     let search = json!({"name": "search", "arguments": {"query": "annual rainfall retained"}});
     for (token, word) in [(&*alice, "engine searxng: unavailable (HTTP 500)"), (OPERATOR, CANARY)] {

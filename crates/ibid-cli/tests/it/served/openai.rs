@@ -123,7 +123,7 @@ async fn who_names_no_tool_is_told_nothing_but_what_open_responses_knows() {
     let thought = &whole["output"][0]["summary"];
     let thought: Vec<&str> =
         thought.as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect();
-    assert!(thought[0].starts_with("To be answered:"), "{thought:?}");
+    assert!(thought[0].starts_with("Items to answer:"), "{thought:?}");
     assert!(thought.iter().any(|it| it.starts_with("Searched local: ")), "{thought:?}");
     assert!(thought.iter().any(|it| it.starts_with("Read ")), "{thought:?}");
     let mut streaming = asked;

@@ -296,7 +296,7 @@ async fn a_page_that_only_leads_on_is_never_evidence() {
     let world = world(Arc::new(Pages::new(pages)));
     let (report, events) = researched(&world, &asked(Strategy::Coverage)).await;
     let left_out = events.iter().any(|it| {
-        matches!(it, Event::EvidenceRejected { url, reason, .. } if url.contains("list.example") && reason.contains("leads on"))
+        matches!(it, Event::EvidenceRejected { url, reason, .. } if url.contains("list.example") && reason.contains("list of links"))
     });
     assert!(left_out);
     let report = report.unwrap();

@@ -122,7 +122,7 @@ async fn without_a_planner_the_plan_stays_and_that_is_told() {
         let app = app(dir.path(), &model, roles, 0);
         let (run, events) = answered(&app, asked(), wish(words)).await;
         assert_eq!(count(&events, |it| matches!(it, Event::PlanProposed { .. })), 1);
-        let told = |it: &Event| matches!(it, Event::Log { message, .. } if message.contains("the plan stays as it is"));
+        let told = |it: &Event| matches!(it, Event::Log { message, .. } if message.contains("the plan is unchanged"));
         assert_eq!(count(&events, told), 1, "{words}");
         assert_eq!(changed(&events), Some(false));
         assert!(run.report.is_some());
@@ -231,7 +231,7 @@ fn another_process_can_say_go_give_another_plan_or_stop() {
     let give = ["approve", "last", "--plan", "plan.json"];
     let (end, code, err) = waited(&desk, &[&change, &give]);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("the plan stays as it is: no model made it anew"), "{err}");
+    assert!(err.contains("the plan is unchanged: no model could revise it"), "{err}");
     assert_eq!(end["checklist_coverage"]["total"].as_u64().unwrap_or(1), 1);
     assert!(end["result"].as_str().unwrap().contains("110 euros"), "{end}");
 

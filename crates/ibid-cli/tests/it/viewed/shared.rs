@@ -130,7 +130,7 @@ async fn quotes_of_local_documents_are_kept_back_unless_they_are_wanted() {
         let it = made(&served, &id, &json!({"include_private": private, "days": 1})).await;
         assert_eq!(it["include_private"], private);
         let page = served.get(it["path"].as_str().unwrap()).await.body;
-        assert_eq!(page.contains("kept back: the words"), !private);
+        assert_eq!(page.contains("withheld: quote"), !private);
         assert!(!page.contains(&docs) && !page.contains("file:///"), "no folder is told");
         assert!(page.contains("A private document"), "{page}");
         for name in ["rain.md", "weight.md", "cost.html", "rows.jsonl"] {
@@ -148,7 +148,7 @@ async fn quotes_of_local_documents_are_kept_back_unless_they_are_wanted() {
         let it = desk.ibid(&[&["share", &id, "-o", "out.html"][..], flags].concat());
         assert_eq!(it.code, 0, "{}", it.err);
         let page = std::fs::read_to_string(desk.path("out.html")).unwrap();
-        assert_eq!(page.contains("kept back: the words"), held);
+        assert_eq!(page.contains("withheld: quote"), held);
         assert!(!page.contains(&docs));
         assert_eq!(it.err.contains("are left out"), held, "{}", it.err);
     }

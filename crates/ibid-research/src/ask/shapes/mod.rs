@@ -179,7 +179,8 @@ fn check_no_citations(words: &str) -> std::result::Result<(), String> {
         || "the text holds a link; links are added later".to_owned(),
     )?;
     ensure_that(!has_number_in_brackets(words), || {
-        "the text holds a number or an id in brackets; name evidence in `evidence` alone".to_owned()
+        "the text contains a number or an id in brackets; name evidence in `evidence` alone"
+            .to_owned()
     })
 }
 
@@ -190,7 +191,7 @@ fn check_no_unknown_codes<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> std::result::Result<(), String> {
     ensure_that(!has_unknown_code(words, known), || {
-        "the text holds an address or a code that nothing shown for it holds".to_owned()
+        "the text contains an address or a code that none of its evidence contains".to_owned()
     })
 }
 

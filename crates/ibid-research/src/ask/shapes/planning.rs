@@ -46,13 +46,13 @@ pub struct RefinePrompt<'a> {
 /// The refined question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RefineReply {
-    /// The kind of answer it wants.
+    /// The kind of answer wanted.
     pub kind: QuestionKind,
     /// An unambiguous wording.
     pub question: String,
     /// What it is about, most important first.
     pub subjects: Vec<String>,
-    /// Words to search for, most telling first.
+    /// Words to search for, most specific first.
     pub key_terms: Vec<String>,
     /// What a complete answer covers.
     pub scope_in: Vec<String>,
@@ -110,7 +110,7 @@ impl RefineReply {
     pub fn check(&self) -> std::result::Result<(), String> {
         let length = self.question.trim().chars().count();
         ensure_that((3..=2_000).contains(&length), || {
-            format!("`question` has {length} characters; it must be the question, sharpened")
+            format!("`question` has {length} characters; it must be the question, made precise")
         })?;
         ensure_that(self.key_terms.iter().any(|key_term| !key_term.trim().is_empty()), || {
             "`key_terms` is empty".to_owned()
@@ -125,7 +125,7 @@ impl RefineReply {
 pub struct PlanPrompt<'a> {
     /// The refined question.
     pub question: &'a str,
-    /// The kind of answer it wants, as in [`RefineReply::kind`].
+    /// The kind of answer wanted, as in [`RefineReply::kind`].
     pub kind: QuestionKind,
     /// What a complete answer covers.
     pub scope_in: &'a [String],
@@ -251,7 +251,7 @@ pub(crate) fn add_change_requests(
 }
 
 impl PlanReply {
-    /// Checks that at least one item can be used. Single items that cannot are no error:
+    /// Checks that at least one item can be used. Other items that cannot are not errors:
     /// [`valid_items`](PlanReply::valid_items) leaves them out.
     ///
     /// # Errors
@@ -375,7 +375,7 @@ impl QueriesPrompt<'_> {
         )
     }
 
-    /// Checks that there is something new to search for. Single queries that cannot be sent are no error:
+    /// Checks that there is something new to search for. Other queries that cannot be sent are not errors:
     /// [`valid_queries`](QueriesPrompt::valid_queries) leaves them out.
     ///
     /// # Errors

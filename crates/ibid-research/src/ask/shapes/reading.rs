@@ -89,7 +89,7 @@ impl WeighPrompt<'_> {
         numbered(&label, self.sentences.iter().copied())
     }
 
-    /// Checks the rows. Single rows that do not hold are no error: [`valid_rows`](WeighPrompt::valid_rows)
+    /// Checks the rows. Single invalid rows are not errors: [`valid_rows`](WeighPrompt::valid_rows)
     /// leaves them out.
     ///
     /// # Errors

@@ -120,7 +120,7 @@ impl SupervisePrompt<'_> {
             SupervisorAction::ConductResearch => {
                 let first = answer.units.iter().find_map(|unit| self.check_assignment(unit).err());
                 ensure_that(!self.valid_assignments(answer).is_empty(), || {
-                    first.unwrap_or_else(|| "`units` is empty; nobody is sent out".to_owned())
+                    first.unwrap_or_else(|| "`units` is empty; no researcher is started".to_owned())
                 })
             }
             SupervisorAction::Think => {
@@ -273,14 +273,16 @@ impl ResearcherPrompt<'_> {
     pub fn check(&self, answer: &ResearcherReply) -> std::result::Result<(), String> {
         match answer.action {
             ResearcherAction::SearchWeb => {
-                ensure_that(self.searches.is_some(), || "there is nobody to search".to_owned())?;
+                ensure_that(self.searches.is_some(), || {
+                    "no search engine is available".to_owned()
+                })?;
                 let first = answer.queries.iter().find_map(|query| self.check_query(query).err());
                 ensure_that(!self.valid_queries(answer).is_empty(), || {
                     first.unwrap_or_else(|| "`queries` is empty".to_owned())
                 })
             }
             ResearcherAction::FetchUrl => ensure_that(!self.valid_pages(answer).is_empty(), || {
-                "`pages` names no hit that is there".to_owned()
+                "`pages` names no hit that was shown".to_owned()
             }),
             ResearcherAction::Think => {
                 ensure_that(!answer.thought.trim().is_empty(), || "`thought` is empty".to_owned())

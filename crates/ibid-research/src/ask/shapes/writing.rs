@@ -71,7 +71,7 @@ pub struct WritePrompt<'a> {
     pub words: Option<u32>,
     /// The language to write in, by [`language_name`](super::language_name).
     pub language: &'a str,
-    /// Who asks and what for; guides tone and depth, and is no subject.
+    /// Who asks and what for; guides tone and depth; it is not a subject.
     pub context: Option<&'a str>,
     /// The draft to revise; empty for a first draft.
     pub earlier: String,
@@ -177,7 +177,7 @@ impl WritePrompt<'_> {
         found
     }
 
-    /// Checks the sentences. Single sentences that do not hold are no error:
+    /// Checks the sentences. Single invalid sentences are not errors:
     /// [`cited_evidence`](WritePrompt::cited_evidence) is empty for them.
     ///
     /// # Errors
@@ -215,7 +215,7 @@ impl WritePrompt<'_> {
             "a sentence asks for more; put searches into `more`".to_owned()
         })?;
         ensure_that(!sentence.text.trim().ends_with(['?', '？']), || {
-            "a sentence asks instead of telling".to_owned()
+            "a sentence is a question".to_owned()
         })?;
         ensure_that(!evidence_by_labels(&sentence.evidence, self.evidence).is_empty(), || {
             "a sentence names no evidence".to_owned()

@@ -4,7 +4,7 @@ use super::page::PageSentences;
 
 /// Maximum number of sentences of a page that is about a single subject, such as an abstract.
 const SHORT_PAGE: usize = 15;
-/// Sentences before one that still tell its subject, on a longer page.
+/// Number of sentences before one that may name its subject, on a longer page.
 const CONTEXT_SENTENCES: usize = 4;
 
 /// A sentence as a item_matcher sees it.

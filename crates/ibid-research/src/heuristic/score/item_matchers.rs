@@ -25,7 +25,7 @@ pub(super) struct ItemMatcher {
     pub(super) of_sides: bool,
 }
 
-/// The item_matchers of all items of `plan`. `question` holds the terms of the question itself.
+/// The matchers of all items of `plan`. `question` has the terms of the question itself.
 pub(super) fn build_item_matchers(
     lexicon: &mut StemInterner,
     brief: &Brief,

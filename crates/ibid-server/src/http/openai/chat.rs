@@ -202,7 +202,7 @@ impl ChatFold {
                 let items: Vec<&str> = plan.items().iter().map(|item| item.asks.as_str()).collect();
                 self.push_reasoning(
                     &mut out,
-                    &format!("To be answered: {}\n", items.join("; ")),
+                    &format!("Items to answer: {}\n", items.join("; ")),
                     json!({}),
                 );
             }

@@ -27,7 +27,7 @@ const MAX_TURN_CHARS: usize = 4_000;
 const MAX_TURNS: usize = 50;
 
 /// Tells the model that images came with the question.
-const IMAGES_IGNORED_NOTE: &str = "The user sent images with the question, which nobody here can see. Nothing may be said of what they show.";
+const IMAGES_IGNORED_NOTE: &str = "The user sent images with the question, which you cannot see. Say nothing about their content.";
 
 /// A conversation.
 struct OpenAiConversation {

@@ -100,7 +100,7 @@ impl ResponseFold {
     fn push_plan(&mut self, out: &mut Vec<Value>) {
         let items = self.run.plan.iter().flat_map(|it| it.items());
         let lines: Vec<String> = items.map(|item| format!("- {}", item.asks)).collect();
-        let text = format!("To be answered:\n{}", lines.join("\n"));
+        let text = format!("Items to answer:\n{}", lines.join("\n"));
         self.push_reasoning(out, &text);
     }
 

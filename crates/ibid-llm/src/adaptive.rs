@@ -143,6 +143,10 @@ fn refuse(settings: &mut ModelSettings, parameter: Parameter, dialect: Dialect) 
                 SchemaMode::Native | SchemaMode::JsonMode | SchemaMode::Tool => {
                     SchemaMode::Prompted
                 }
+                // `output_config` also carries the effort.
+                SchemaMode::Prompted if dialect == Dialect::Anthropic => {
+                    return settings.refuses.insert(Parameter::Effort);
+                }
                 SchemaMode::Prompted => return false,
             };
             settings.schemas = weaker;

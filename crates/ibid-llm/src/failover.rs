@@ -236,7 +236,9 @@ impl MemberCall<'_> {
         let mut health = self.member.locked();
         health.failures = health.failures.saturating_add(1);
         health.last = error.chain();
-        if health.failures >= MAX_FAILURES {
+        // What a person must mend, the next call does not find mended.
+        let is_account = matches!(error.reason(), Some(FailureReason::Key | FailureReason::Quota));
+        if is_account || health.failures >= MAX_FAILURES {
             health.rests_until = Some(Instant::now() + PAUSE);
         }
     }

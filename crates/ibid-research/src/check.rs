@@ -101,7 +101,7 @@ fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>)
             .collect(),
         clarified: answered_clarifications(ctx.brief),
         followed: followed_run(ctx.question, ctx.brief, state),
-        models: model_names(ctx.question),
+        models: if llm.usage().model_calls == 0 { Vec::new() } else { model_names(ctx.question) },
         unaided: llm.heuristic_steps(),
         unaided_because: llm.fallback_reasons(),
         strategy: Some(state.strategy),

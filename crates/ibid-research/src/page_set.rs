@@ -18,6 +18,8 @@ pub(crate) struct UnreadPage {
     pub(crate) message: String,
     /// Why it could not be read; `None` for documents that could not be indexed.
     pub(crate) reason: Option<ReadFailure>,
+    /// The HTTP status of its server, if it answered.
+    pub(crate) status: Option<u16>,
 }
 
 /// Every page read, and every document tried.
@@ -34,7 +36,7 @@ impl PageSet {
     /// An empty set with the documents that could not be indexed.
     pub(crate) fn with_failed(unreadable: &[(String, String)]) -> PageSet {
         let unread = |(path, message): &(String, String)| {
-            (path.clone(), UnreadPage { message: message.clone(), reason: None })
+            (path.clone(), UnreadPage { message: message.clone(), reason: None, status: None })
         };
         PageSet { failed: unreadable.iter().map(unread).collect(), ..PageSet::default() }
     }

@@ -120,7 +120,11 @@ fn record_read(
         Err(fault) => {
             state.usage.failed_pages += 1;
             let (reason, message) = (fail_reason(&fault), fault.chain());
-            let unread = UnreadPage { message: message.clone(), reason: Some(reason) };
+            let unread = UnreadPage {
+                message: message.clone(),
+                reason: Some(reason),
+                status: fault.status(),
+            };
             state.pages.failed.insert(hit.url.clone(), unread);
             let failed = Event::ReadFailed { url: hit.url, reason, message };
             ctx.log.emit_as(agent, failed);
@@ -154,7 +158,10 @@ fn record_read(
         // A retracted work is listed as left out, and carries no evidence.
         let failed = &mut state.pages.failed;
         let reason = Some(ReadFailure::Retracted);
-        failed.insert(page.url.clone(), UnreadPage { message: format!("left out: {why}"), reason });
+        failed.insert(
+            page.url.clone(),
+            UnreadPage { message: format!("left out: {why}"), reason, status: None },
+        );
         ctx.log.emit(Event::Log {
             level: "warn".to_owned(),
             message: format!("left out {}: {why}", page.url),

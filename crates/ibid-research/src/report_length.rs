@@ -4,9 +4,12 @@ use super::draft::{DraftLine, DraftSection, ReportDraft};
 /// Share of the length that key findings may take.
 const FINDINGS_SHARE: f32 = 0.3;
 
-/// Removes lines from `draft` until its short answer, findings and sections have at most `most` words.
+/// Share of the length that conflicts may take.
+const CONFLICTS_SHARE: f32 = 0.4;
+
+/// Removes lines from `draft` until its short answer, conflicts, findings and sections have at most `most` words.
 ///
-/// The first line of the short answer stays in any case. Findings get up to 30 %. The sections share the rest: each gets
+/// The first line of the short answer stays in any case. Conflicts get up to 40 %, findings up to 30 %. The sections share the rest: each gets
 /// its first line, then each its second, and so on, so that none is lost to a long one before it. A section keeps a
 /// beginning and never a later line without those before it.
 pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
@@ -16,6 +19,16 @@ pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
         let fits = is_first || words(line) <= room;
         is_first = false;
         room = if fits { room.saturating_sub(words(line)) } else { room };
+        fits
+    });
+    let mut for_conflicts = (most as f32 * CONFLICTS_SHARE) as usize;
+    draft.conflicts.retain(|conflict| {
+        let length: usize = conflict.sides.iter().map(|(_, line)| words(line)).sum();
+        let fits = length <= for_conflicts.min(room);
+        if fits {
+            for_conflicts -= length;
+            room -= length;
+        }
         fits
     });
     let mut for_findings = (most as f32 * FINDINGS_SHARE) as usize;

@@ -113,10 +113,11 @@ pub(crate) async fn compose(
             last,
         };
         writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
-        if question.method.final_report_max_length > 0 {
-            trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
-        }
-    } else {
+    }
+    if question.method.final_report_max_length > 0 {
+        trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
+    }
+    if role_model.is_none() {
         preview::emit_draft(log, &draft);
     }
     Ok(draft)

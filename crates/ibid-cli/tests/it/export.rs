@@ -338,7 +338,9 @@ fn the_final_object_has_the_promised_fields() {
     assert_eq!(it["one_line_answer"], "Ten of 12.");
     let answer = it["answer"].as_str().unwrap();
     assert!(
-        answer.starts_with("A green roof of 10 cm keeps 56 % of the rain. [1]\n\n## "),
+        answer.starts_with(
+            "A green roof of 10 cm keeps 56 % of the rain. [1]\n\n- Ten of 12 roofs leak. [1][2]\n\n## "
+        ),
         "{answer}"
     );
     assert!(it["result"].as_str().unwrap().contains("## Key findings"));

@@ -330,7 +330,7 @@ pub struct Report {
 const SNIPPET_CHARS: usize = 300;
 
 impl Report {
-    /// The answer as Markdown: the short answer and the sections, each sentence with its citation numbers, `[1]`. In mode
+    /// The answer as Markdown: the short answer, the key findings and the sections, each sentence with its citation numbers, `[1]`. In mode
     /// `answer` the one line with the numbers of its sources.
     pub fn cited_text(&self) -> String {
         fn cited(text: &str, citations: &[Citation]) -> String {
@@ -348,6 +348,9 @@ impl Report {
             sentences.join(" ")
         };
         let mut parts = vec![joined(&self.short)];
+        let findings = self.findings.iter().map(|finding| &finding.claim);
+        let findings = findings.map(|it| format!("- {}", cited(it.text(), it.citations())));
+        parts.push(findings.collect::<Vec<_>>().join("\n"));
         for section in &self.sections {
             parts.push(format!("## {}", section.title));
             parts.extend(section.paragraphs.iter().map(|paragraph| joined(paragraph)));

@@ -150,6 +150,23 @@ async fn refused_parameters_are_left_out_or_sent_in_another_form() {
     }
 }
 
+#[test]
+fn a_service_that_refuses_output_config_is_sent_neither_schema_nor_effort_in_it() {
+    let settings = ModelProvider::by_name("anthropic").unwrap().settings("claude-sonnet-4-5");
+    let learned = LearnedModel::new(Dialect::Anthropic, settings, None);
+    let mut refusals = 0;
+    while learned.refuse("output_config") {
+        refusals += 1;
+        assert!(refusals < 5, "it is asked on and on");
+    }
+    let prompt = Prompt {
+        effort: Some(ReasoningEffort::Low),
+        ..Prompt::from_text("cover", "Which items are covered?")
+    };
+    let body = Dialect::Anthropic.request(&prompt, &learned.settings(), false).body;
+    assert!(refusals > 0 && body["output_config"].is_null(), "{body}");
+}
+
 #[tokio::test]
 async fn a_parameter_of_no_known_name_is_an_error() {
     let model = Arc::new(Thinker { refuses: &["messages"], ..thinker("custom/unheard-of", 0) });

@@ -19,6 +19,7 @@ pub(super) async fn gather(
     let most = method.max_initial_search_tasks.max(1) as usize;
     let pages = (method.top_m_full_text_sources + method.next_k_chunked_sources) as usize;
     let refinements = method.max_refinement_iterations;
+    let max_rounds = method.max_iterations;
     let mut tasks = research.state.notes.plan.search_tasks.clone();
     if tasks.is_empty() {
         tasks = tasks_from_items(research);
@@ -30,7 +31,7 @@ pub(super) async fn gather(
     let writer = llm.role_model(LlmStep::Write, ModelRole::Writer).is_some();
     let refinements = if writer { 0 } else { refinements };
     for _ in 0..refinements {
-        if research.is_good() {
+        if research.is_good() || research.state.rounds >= max_rounds {
             break;
         }
         if round.cut || research.is_spent() {

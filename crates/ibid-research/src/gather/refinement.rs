@@ -23,7 +23,7 @@ impl ResearchLoop<'_> {
         wanted: &[String],
         nth: u32,
     ) -> Result<bool> {
-        if self.is_spent() {
+        if self.is_spent() || self.state.rounds >= self.ctx.question.method.max_iterations {
             return Ok(false);
         }
         let step = format!("refine-{nth}");

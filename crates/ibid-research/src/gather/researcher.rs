@@ -3,6 +3,7 @@
 use crate::ask;
 use crate::ask::shapes::{ResearcherAction, ResearcherPrompt, ResearcherReply, language_name};
 use crate::llm_session::TrackedModel;
+use crate::page_set::UnreadPage;
 use crate::query_policy::QueryPolicy;
 use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::domain::words::stem_overlap;
@@ -364,11 +365,12 @@ fn sanitize_reason(reason: &str) -> String {
 }
 
 /// The description of a failed read for the researcher, without internal details.
-pub(super) fn read_failure_text(reason: Option<ReadFailure>) -> &'static str {
-    match reason {
-        Some(ReadFailure::Timeout) => "request timed out",
-        Some(ReadFailure::BlockedAddress) => "address not allowed",
-        _ => "network error while fetching URL",
+pub(super) fn read_failure_text(unread: &UnreadPage) -> String {
+    match (unread.reason, unread.status) {
+        (Some(ReadFailure::BlockedAddress), _) => "address not allowed".to_owned(),
+        (_, Some(status)) => format!("remote server returned HTTP {status}"),
+        (Some(ReadFailure::Timeout), None) => "request timed out".to_owned(),
+        _ => "network error while fetching URL".to_owned(),
     }
 }
 
@@ -379,7 +381,7 @@ pub(super) fn search_variation(unit: &Researcher) -> Variation {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadFailure, read_failure_text, sanitize_reason};
+    use super::{ReadFailure, UnreadPage, read_failure_text, sanitize_reason};
 
     #[test]
     fn a_reason_has_no_links_and_no_hosts_and_is_short() {
@@ -395,13 +397,14 @@ mod tests {
 
     #[test]
     fn a_failed_page_says_nothing_of_the_inside() {
-        for (reason, text) in [
-            (Some(ReadFailure::Timeout), "request timed out"),
-            (Some(ReadFailure::BlockedAddress), "address not allowed"),
-            (Some(ReadFailure::NotFound), "network error while fetching URL"),
-            (None, "network error while fetching URL"),
+        for (reason, status, text) in [
+            (Some(ReadFailure::Timeout), None, "request timed out"),
+            (Some(ReadFailure::BlockedAddress), Some(403), "address not allowed"),
+            (Some(ReadFailure::NotFound), Some(404), "remote server returned HTTP 404"),
+            (None, None, "network error while fetching URL"),
         ] {
-            assert_eq!(read_failure_text(reason), text);
+            let message = "reading http://10.0.0.7/: broken".to_owned();
+            assert_eq!(read_failure_text(&UnreadPage { message, reason, status }), text);
         }
     }
 }

@@ -70,11 +70,11 @@ pub(super) async fn gather(
                 if pass {
                     return Ok(StopReason::CoverageReached);
                 }
-                // There is nothing left to research, and the gate still fails.
-                if !by_model
-                    || open_items(research).is_empty()
-                    || supervisor.dispatched >= team.max_researcher_iterations
-                {
+                if supervisor.dispatched >= team.max_researcher_iterations {
+                    return Ok(StopReason::MaxIterations);
+                }
+                // Without a model there is nothing left to research, and the gate still fails.
+                if !by_model {
                     return Ok(StopReason::NoNewEvidence);
                 }
             }

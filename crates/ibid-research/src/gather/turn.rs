@@ -221,7 +221,7 @@ async fn fetch_pages(
                 .push(finding.clone());
         }
         let outcome = match (source, state.pages.failed().get(&hit.url)) {
-            (None, Some(unread)) => researcher::read_failure_text(unread.reason).to_owned(),
+            (None, Some(unread)) => researcher::read_failure_text(unread),
             _ => format!("{} findings", shares.get(nth).map_or(0, Vec::len)),
         };
         units[*nth].trail.push(format!("fetch_url {}: {outcome}", public_address(&hit.url)));

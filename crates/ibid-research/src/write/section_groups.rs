@@ -68,3 +68,80 @@ fn assign_evidence<'e>(plan: &WritingPlan, all: &[&'e Evidence]) -> Vec<Vec<&'e 
     }
     of_sections
 }
+
+#[cfg(test)]
+mod tests {
+    use ibid_core::domain::{
+        Block, BlockKind, EvidenceId, ItemId, Page, PageDraft, SectionPlan, SourceId, Stance,
+    };
+
+    use super::*;
+
+    fn evidence(id: u32, items: &[u32]) -> Evidence {
+        let page = Page::new(PageDraft {
+            url: "https://oak.example/".to_owned(),
+            blocks: vec![Block::new(BlockKind::Prose, "Cork floats.")],
+            ..PageDraft::default()
+        });
+        Evidence {
+            id: EvidenceId::new(id),
+            items: items.iter().map(|it| ItemId::new(*it)).collect(),
+            source: SourceId::new(1),
+            claim: "Cork floats.".to_owned(),
+            passage: page.passage(0, 0).unwrap(),
+            stance: Stance::For,
+            score: 0.9,
+            confidence: 0.5,
+            contradiction_or_uncertainty: false,
+            round: 1,
+        }
+    }
+
+    fn plan(sections: &[(&str, &[u32])]) -> WritingPlan {
+        let section = |(title, items): &(&str, &[u32])| SectionPlan {
+            title: (*title).to_owned(),
+            guidance: String::new(),
+            items: items.iter().map(|it| ItemId::new(*it)).collect(),
+        };
+        WritingPlan {
+            overall_goal: String::new(),
+            desired_tone: String::new(),
+            sections: sections.iter().map(section).collect(),
+            additional_directives: Vec::new(),
+            bibliography: true,
+        }
+    }
+
+    #[test]
+    fn evidence_goes_to_one_section_and_poor_sections_are_written_together() {
+        // Items 1 and 2 have four and three pieces, item 3 has one; the last piece serves an item without a section.
+        let all: Vec<Evidence> = [(1, 1), (2, 2), (3, 1), (4, 2), (5, 1), (6, 2), (7, 3), (8, 9)]
+            .iter()
+            .map(|(id, item)| evidence(*id, &[*item, 1]))
+            .collect();
+        let all: Vec<&Evidence> = all.iter().collect();
+        let plan = plan(&[("Uses", &[1]), ("Harvest", &[2]), ("Price", &[3]), ("Outlook", &[])]);
+        let shape = |least| -> Vec<(Vec<String>, Vec<String>)> {
+            let titles = |plan: &WritingPlan| {
+                plan.sections.iter().map(|section| section.title.clone()).collect()
+            };
+            section_groups(&plan, &all, least)
+                .iter()
+                .map(|group| {
+                    let ids = group.evidence.iter().map(|it| it.id.to_string()).collect();
+                    (titles(&group.plan), ids)
+                })
+                .collect()
+        };
+        let owned = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<String>>();
+        assert_eq!(
+            shape(MIN_GROUP_EVIDENCE),
+            [
+                (owned(&["Uses"]), owned(&["e1", "e3", "e5", "e8"])),
+                (owned(&["Harvest"]), owned(&["e2", "e4", "e6"])),
+                (owned(&["Price", "Outlook"]), owned(&["e1", "e2", "e3", "e4", "e5", "e6", "e7"])),
+            ]
+        );
+        assert_eq!(shape(1).len(), 4, "each by itself");
+    }
+}

@@ -41,7 +41,8 @@ impl EmbeddedReader {
                 outcome => break outcome,
             }
         };
-        let fetched = fetched.map_err(|error| read_error(url, error.reason, &error.why))?;
+        let fetched = fetched
+            .map_err(|error| read_error(url, error.reason, &error.why).with_status(error.status))?;
         let (draft, fetched) = parse_page(url, fetched, &self.limits).await?;
         // An error page is not cached: the next run may find the page.
         self.fetcher.keep(url, &fetched).await;

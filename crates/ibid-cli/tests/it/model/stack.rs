@@ -88,7 +88,7 @@ async fn another_model_answers_for_one_whose_key_is_refused() {
         let answer = model.complete(&prompt(), None).await.unwrap();
         assert_eq!(answer.model.as_deref(), Some("m-1"));
     }
-    assert_eq!(first.heard.lock().unwrap().len(), 3, "then it rests");
+    assert_eq!(first.heard.lock().unwrap().len(), 1, "then it is paused");
     assert_eq!(second.heard.lock().unwrap().len(), 5);
     assert_eq!(shared.budget.spent().calls, 5, "refusals are not billed");
 }

@@ -160,6 +160,12 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
         let told = events.iter().filter(|it| it.name() == "draft.delta").count();
         assert!(told > 0 && !words_of(&report).join(" ").contains("request_more_info"));
 
+        // No more rounds than asked for, refinements among them.
+        asked.method.max_iterations = 1;
+        let (report, _) = run_over(pages.clone(), &model, &ModelRole::ALL, &asked).await;
+        assert_eq!(report.unwrap().method.rounds, 1);
+        asked.method.max_iterations = 10;
+
         // Where refinement is off, the model is told that it may not ask.
         asked.method.max_refinement_iterations = 0;
         let (report, _) = run_over(pages, &model, &ModelRole::ALL, &asked).await;

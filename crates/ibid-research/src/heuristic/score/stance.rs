@@ -180,6 +180,21 @@ mod tests {
                 Stance::For,
             ),
             (
+                "Are green roofs bad for solar panels?",
+                "Eleven of the green roofs carried solar panels.",
+                Stance::Neutral,
+            ),
+            (
+                "Do green roofs cool cities?",
+                "Green roofs cool the roof and the rooms below it, but they do not measurably cool the air of cities.",
+                Stance::Neutral,
+            ),
+            (
+                "Do green roofs cool cities?",
+                "Green roofs reduced the electricity used for cooling the top floor by 27 % on average.",
+                Stance::Neutral,
+            ),
+            (
                 "Did the leak come from the green roof?",
                 "The leak was first blamed on the green roof.",
                 Stance::Neutral,

@@ -196,10 +196,19 @@ impl AdaptiveModel {
         AdaptiveModel { inner, learned, effort }
     }
 
-    /// Whether another form of the request may be answered.
-    fn can_adapt(&self, error: &Error, prompt: &Prompt, sent: &Prompt) -> bool {
+    /// Whether another form of the request may be answered. `before` are the settings when the request was sent.
+    fn can_adapt(
+        &self,
+        error: &Error,
+        prompt: &Prompt,
+        sent: &Prompt,
+        before: &ModelSettings,
+    ) -> bool {
         match error.reason() {
-            Some(FailureReason::RefusedParameter(name)) => self.learned.refuse(name),
+            // A call beside this one may have been refused the same, and learned from it.
+            Some(FailureReason::RefusedParameter(name)) => {
+                self.learned.settings() != *before || self.learned.refuse(name)
+            }
             Some(FailureReason::PromptTooLong { .. }) => {
                 sent.max_tokens > prompt.max_tokens && self.learned.tighten()
             }
@@ -229,6 +238,7 @@ impl LanguageModel for AdaptiveModel {
         loop {
             let sent =
                 if has_room { self.learned.with_room(&prompt, more) } else { prompt.clone() };
+            let before = self.learned.settings();
             let mut streamed = false;
             let mut relay = |text: &str| {
                 if let Some(sink) = &mut sink {
@@ -241,7 +251,7 @@ impl LanguageModel for AdaptiveModel {
             adaptations += 1;
             let may_adapt = adaptations <= MAX_ADAPTATIONS && !streamed;
             match answer {
-                Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent) => {}
+                Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent, &before) => {}
                 // What is left of the budget pays for the answer, perhaps, but not for room that may not be used.
                 Err(error)
                     if error.kind() == ErrorKind::Exhausted

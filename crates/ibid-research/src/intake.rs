@@ -108,7 +108,7 @@ async fn refine_once<'a>(
             false => None,
         }
     };
-    let (answer, planned) = futures_util::join!(refined, planned);
+    let (answer, planned) = futures_util::future::join(refined, planned).await;
     llm.record_usage(LlmStep::Intake, role, model);
     match answer {
         Ok(it) => Ok((apply_refinement(brief, it.value), planned)),

@@ -24,6 +24,8 @@ impl LanguageModel for Thinker {
     async fn complete(&self, prompt: &Prompt, _: Option<TextSink<'_>>) -> Result<Completion> {
         let body = Dialect::OpenAiChat.request(prompt, &self.learned.settings(), false).body;
         self.sent.lock().unwrap().push(body.clone());
+        // Calls at the same time are all sent before the first is answered.
+        tokio::task::yield_now().await;
         let limit =
             ["max_tokens", "max_completion_tokens"].iter().find_map(|it| body[*it].as_u64());
         let limit = limit.map_or(u32::MAX, |limit| limit as u32);
@@ -148,6 +150,27 @@ async fn refused_parameters_are_left_out_or_sent_in_another_form() {
     for name in refuses {
         assert!(sent[6][*name].is_null(), "{name}: {}", sent[6]);
     }
+}
+
+#[tokio::test]
+async fn calls_at_the_same_time_learn_a_refusal_once() {
+    let refuses: &[&str] = &["temperature", "response_format"];
+    let model = Arc::new(Thinker { refuses, ..thinker("openai/gpt-4o", 0) });
+    let inner: Arc<dyn LanguageModel> = Arc::clone(&model) as _;
+    let adaptive = AdaptiveModel::new(inner, Arc::clone(&model.learned), None);
+    let schema = Some(ibid_core::ports::Schema {
+        name: "cover".to_owned(),
+        json: serde_json::json!({"type": "object"}),
+    });
+    let prompt = Prompt {
+        max_tokens: Some(600),
+        temperature: Some(0.0),
+        schema,
+        ..Prompt::from_text("cover", "Which items are covered?")
+    };
+    let (first, second) =
+        tokio::join!(adaptive.complete(&prompt, None), adaptive.complete(&prompt, None));
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
 }
 
 #[test]

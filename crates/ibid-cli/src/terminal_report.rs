@@ -6,7 +6,7 @@ use ibid_core::domain::{Citation, Claim, OutputMode, Report};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
-    checks_line, local_path, pluralize_as, replaced_note, source_file_name, stop_reason_phrase,
+    checks_line, local_path, pluralize_as, replaced_note, source_file_name,
 };
 
 /// The report in lines of at most `width` columns. Quotes are left out; the last line says that `ibid cite` shows them.
@@ -64,7 +64,7 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
         &page.paint.dim(&format!(
             "{}. Stopped because {}. Exact words: ibid cite {run} N",
             checks_line(report),
-            stop_reason_phrase(report.method.stop)
+            report.method.stop.phrase()
         )),
     );
     page.out.replace(NO_BREAK_SPACE, " ")

@@ -9,7 +9,6 @@ use ibid_core::domain::{Citation, Claim, Conflict, OutputMode, Ratio, Report, So
 
 pub use super::phrases::{
     checks_line, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
-    stop_reason_phrase,
 };
 pub(crate) use super::phrases::{id_list, source_kind_label};
 

@@ -1,5 +1,5 @@
 //! The method and the limitations of a report, as lines of text. `shown` escapes untrusted text.
-use super::phrases::{checks_line, pluralize, pluralize_as, stop_reason_phrase};
+use super::phrases::{checks_line, pluralize, pluralize_as};
 use ibid_core::domain::Report;
 
 /// Maximum length of the reason why a step ran without its model, in characters.
@@ -89,7 +89,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     if let Some(strategy) = method.strategy {
         out.push(format!("Strategy: {}.", strategy.as_str()));
     }
-    out.push(format!("Stopped because {}.", stop_reason_phrase(method.stop)));
+    out.push(format!("Stopped because {}.", method.stop.phrase()));
     if !method.models.is_empty() {
         out.push(format!("Models: {}.", shown(&method.models.join("; "))));
     }

@@ -1,5 +1,5 @@
 //! Short texts that every form of a report shares.
-use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind, StopReason};
+use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind};
 
 /// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched · 0 contradictions`. Never a bare percentage.
 pub fn checks_line(it: &Report) -> String {
@@ -64,20 +64,6 @@ pub fn source_file_name(source: &Source) -> String {
     match path.rsplit_once('/') {
         Some((_, name)) if !name.is_empty() => name.to_owned(),
         _ => path,
-    }
-}
-
-/// Why the research stopped, as a phrase after "because".
-pub fn stop_reason_phrase(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::CoverageReached => "enough is covered",
-        StopReason::TrustReached => "the sources are trusted enough",
-        StopReason::NoNewEvidence => "a round found nothing new",
-        StopReason::MaxIterations => "the round limit was reached",
-        StopReason::BudgetUsd => "the research share of the model budget was spent",
-        StopReason::BudgetTime => "the time limit was reached",
-        StopReason::BudgetCalls => "the call limit was reached",
-        StopReason::UserFinish => "you asked to finish",
     }
 }
 

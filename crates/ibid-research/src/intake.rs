@@ -19,8 +19,8 @@ use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::plan::{PlanAnswer, request_plan};
 use super::topic::{detect_topic, resolve_in_thread};
 
-/// Refines the question, with a model if there is one. Where nothing that the model may say changes what is planned, the
-/// planner is asked at the same time, and its answer is returned, too.
+/// Refines the question, with a model if there is one. The planner is called at the same time, and its answer
+/// is returned, unless the user may be asked to clarify or the question continues a dialogue.
 ///
 /// # Errors
 /// `Usage` when the question has no words.

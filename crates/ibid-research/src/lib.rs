@@ -50,6 +50,8 @@ pub mod page_summary;
 
 mod heuristic;
 pub(crate) mod prompts;
+#[cfg(test)]
+mod test_support;
 mod thesaurus;
 mod thresholds;
 

@@ -89,7 +89,7 @@ const GENERIC_WORDS: [&str; 12] = [
     "study",
 ];
 
-/// A planner's answer, and the model that counts it.
+/// The reply of the planner, with the model that recorded its usage.
 pub(crate) type PlanAnswer<'a> = (TrackedModel<'a>, Result<TypedAnswer<PlanReply>>);
 
 /// Requests a plan for `brief` from the planner.
@@ -106,7 +106,7 @@ pub(crate) async fn request_plan<'a>(
     (model, answer)
 }
 
-/// The plan for `brief`, by a model if there is one. `requested` is the planner's answer where it was requested before.
+/// The plan for `brief`, by a model if there is one. `requested` is the reply of the planner, if it was called before.
 pub(crate) async fn build_plan<'a>(
     llm: &mut LlmSession<'a>,
     question: &Question,

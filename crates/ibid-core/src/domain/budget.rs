@@ -117,6 +117,22 @@ pub enum StopReason {
     UserFinish,
 }
 
+impl StopReason {
+    /// Why research stopped, as a phrase after "because".
+    pub fn phrase(self) -> &'static str {
+        match self {
+            StopReason::CoverageReached => "enough is covered",
+            StopReason::TrustReached => "the sources are trusted enough",
+            StopReason::NoNewEvidence => "a round found nothing new",
+            StopReason::MaxIterations => "the round limit was reached",
+            StopReason::BudgetUsd => "the research share of the model budget was spent",
+            StopReason::BudgetTime => "the time limit was reached",
+            StopReason::BudgetCalls => "the call limit was reached",
+            StopReason::UserFinish => "you asked to finish",
+        }
+    }
+}
+
 /// Traffic between a run and one host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {

@@ -1,6 +1,6 @@
 //! The rows of the section "Method".
 use crate::escape::single_line;
-use crate::phrases::{pluralize, pluralize_as, stop_reason_phrase};
+use crate::phrases::{pluralize, pluralize_as};
 use ibid_core::domain::{MethodNote, Report, Usage};
 
 /// A name and a text.
@@ -31,7 +31,7 @@ pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
     if let Some(strategy) = method.strategy {
         out.push(("Strategy", strategy.as_str().to_owned()));
     }
-    out.push(("Stopped because", stop_reason_phrase(method.stop).to_owned()));
+    out.push(("Stopped because", method.stop.phrase().to_owned()));
     if !method.models.is_empty() {
         out.push(("Models", list(&method.models, "; ")));
     }

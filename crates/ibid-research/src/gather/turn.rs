@@ -252,7 +252,8 @@ async fn fetch_pages(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::domain::{EvidenceId, ItemId, Page, PageDraft, SourceId, Stance};
+    use crate::test_support::evidence;
+    use ibid_core::domain::ItemId;
 
     #[test]
     fn a_finding_is_of_the_researcher_on_whose_item_it_is() {
@@ -260,26 +261,7 @@ mod tests {
             Researcher::new(item, ItemId::new(item), "topic".to_owned(), "query".to_owned(), 0)
         };
         let units = [unit(1), unit(2)];
-        let page = Page::new(PageDraft {
-            url: "https://oak.example/".to_owned(),
-            blocks: vec![ibid_core::domain::Block::new(
-                ibid_core::domain::BlockKind::Prose,
-                "Cork floats.",
-            )],
-            ..PageDraft::default()
-        });
-        let finding = |items: &[u32]| Evidence {
-            id: EvidenceId::new(1),
-            items: items.iter().map(|it| ItemId::new(*it)).collect(),
-            source: SourceId::new(1),
-            claim: "Cork floats.".to_owned(),
-            passage: page.passage(0, 0).unwrap(),
-            stance: Stance::For,
-            score: 0.9,
-            confidence: 0.5,
-            contradiction_or_uncertainty: false,
-            round: 1,
-        };
+        let finding = |items: &[u32]| evidence(1, items);
         assert_eq!(credited_researcher(&units, 0, &finding(&[2])), 1);
         assert_eq!(credited_researcher(&units, 0, &finding(&[2, 1])), 0);
         assert_eq!(credited_researcher(&units, 0, &finding(&[3])), 0);

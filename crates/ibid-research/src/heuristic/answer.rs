@@ -350,8 +350,8 @@ fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
 
-/// Whether a point may stand behind a clear yes or no: it must say the same.
-fn bears_out(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
+/// Whether a point has the stance of a clear yes or no; any point if there is none.
+fn agrees_with(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
     match lean {
         Some(true) => stance == Some(Stance::For),
@@ -379,17 +379,17 @@ pub(crate) fn answer_line(
                 && it.relevance >= top.relevance * MIN_ANSWER_LINE_RELEVANCE_SHARE
         })
         .collect();
-    // A yes or no that none of the best sentences says is none.
+    // Yes or no is only said if one of the best sentences says it.
     let clear = lean
         .and_then(YesNoTally::majority)
-        .filter(|yes| near_top.iter().any(|it| bears_out(Some(*yes), it.point, notes)));
+        .filter(|yes| near_top.iter().any(|it| agrees_with(Some(*yes), it.point, notes)));
     let prefix = match clear {
         Some(true) => words.yes.as_str(),
         Some(false) => words.no.as_str(),
         None => "{text}",
     };
     let room = ANSWER_CHARS - fill_template(prefix, &[("text", "")]).chars().count();
-    for it in near_top.into_iter().filter(|it| bears_out(clear, it.point, notes)) {
+    for it in near_top.into_iter().filter(|it| agrees_with(clear, it.point, notes)) {
         if let Some(text) = shorten_to(&it.point.text, room, scorer)? {
             let evidence = ids(notes, it.point);
             return Ok(Some(DraftLine {
@@ -402,7 +402,7 @@ pub(crate) fn answer_line(
         return Ok(Some(counted));
     }
     // Where something answers, the truncated beginning of the best sentence is better than nothing.
-    Ok(ranked.iter().find(|it| bears_out(clear, it.point, notes)).map(|it| DraftLine {
+    Ok(ranked.iter().find(|it| agrees_with(clear, it.point, notes)).map(|it| DraftLine {
         text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
         evidence: ids(notes, it.point),
     }))

@@ -86,7 +86,7 @@ pub(super) fn facts(run: &Run, trail: &RunActivity) -> Vec<String> {
     let rounds: Vec<String> = trail.rounds.iter().map(u32::to_string).collect();
     let looks: Vec<String> = trail.coverage.iter().map(percent).collect();
     let read: u32 = trail.read.values().sum();
-    let stop = run.stop_reason.map_or("", stop_description);
+    let stop = run.stop_reason.map_or("", StopReason::phrase);
     vec![
         format!("pages read: {read}; not readable: {}", trail.unread),
         format!("new evidence by round: {}", or_none(&rounds)),
@@ -99,19 +99,6 @@ fn or_none(all: &[String]) -> String {
     match all {
         [] => "none".to_owned(),
         all => all.join(", "),
-    }
-}
-
-fn stop_description(it: StopReason) -> &'static str {
-    match it {
-        StopReason::CoverageReached => "enough is covered",
-        StopReason::TrustReached => "the sources are trusted enough",
-        StopReason::NoNewEvidence => "a round found nothing new",
-        StopReason::MaxIterations => "the round limit was reached",
-        StopReason::BudgetUsd => "the research share of the model budget was spent",
-        StopReason::BudgetTime => "the time limit was reached",
-        StopReason::BudgetCalls => "the call limit was reached",
-        StopReason::UserFinish => "finished early by the user",
     }
 }
 
@@ -234,5 +221,5 @@ fn stop_score(it: StopReason) -> QualityPart {
         StopReason::MaxIterations | StopReason::UserFinish => 0.6,
         StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls => 0.4,
     };
-    score_part("stop", 0.05, score, format!("stopped because {}", stop_description(it)))
+    score_part("stop", 0.05, score, format!("stopped because {}", it.phrase()))
 }

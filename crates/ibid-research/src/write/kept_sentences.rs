@@ -100,23 +100,12 @@ pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSecti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heuristic::intake::subjects;
-    use crate::heuristic::question_kind::question_kind;
-    use crate::{plan_from_brief, prompts};
-    use ibid_core::domain::{Brief, ItemId};
+    use crate::plan_from_brief;
+    use crate::test_support::brief;
+    use ibid_core::domain::ItemId;
 
     fn kept(asked: &str, lines: &[&str]) -> Vec<String> {
-        let brief = Brief {
-            question: asked.to_owned(),
-            sharpened: None,
-            kind: question_kind(asked, prompts::phrases().unwrap()),
-            subjects: subjects(asked),
-            key_terms: Vec::new(),
-            scope_in: Vec::new(),
-            scope_out: Vec::new(),
-            lang: "en".to_owned(),
-            clarified: Vec::new(),
-        };
+        let brief = brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
         let line = |text: &&str| DraftLine { text: (*text).to_owned(), evidence: Vec::new() };

@@ -71,31 +71,10 @@ fn assign_evidence<'e>(plan: &WritingPlan, all: &[&'e Evidence]) -> Vec<Vec<&'e 
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::{
-        Block, BlockKind, EvidenceId, ItemId, Page, PageDraft, SectionPlan, SourceId, Stance,
-    };
+    use ibid_core::domain::{ItemId, SectionPlan};
 
     use super::*;
-
-    fn evidence(id: u32, items: &[u32]) -> Evidence {
-        let page = Page::new(PageDraft {
-            url: "https://oak.example/".to_owned(),
-            blocks: vec![Block::new(BlockKind::Prose, "Cork floats.")],
-            ..PageDraft::default()
-        });
-        Evidence {
-            id: EvidenceId::new(id),
-            items: items.iter().map(|it| ItemId::new(*it)).collect(),
-            source: SourceId::new(1),
-            claim: "Cork floats.".to_owned(),
-            passage: page.passage(0, 0).unwrap(),
-            stance: Stance::For,
-            score: 0.9,
-            confidence: 0.5,
-            contradiction_or_uncertainty: false,
-            round: 1,
-        }
-    }
+    use crate::test_support::evidence;
 
     fn plan(sections: &[(&str, &[u32])]) -> WritingPlan {
         let section = |(title, items): &(&str, &[u32])| SectionPlan {

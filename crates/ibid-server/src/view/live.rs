@@ -13,7 +13,7 @@ use super::shell::PageLayout;
 use ibid_core::domain::{Coverage, CoverageRow, StopReason};
 use ibid_core::record::{Envelope, Phase, Run};
 use ibid_report::escape::single_line;
-use ibid_report::markdown::{pluralize, stop_reason_phrase};
+use ibid_report::markdown::pluralize;
 
 /// Maximum number of events of one page; earlier ones are on further pages.
 pub(crate) const MAX_EVENTS: usize = 250;
@@ -207,7 +207,7 @@ impl RunStateView {
                 .error
                 .as_deref()
                 .map(|error| (error_sentence(error), run.hint.as_deref().map(error_sentence))),
-            stopped: run.stop_reason.filter(|_| run.report.is_some()).map(stop_reason_phrase),
+            stopped: run.stop_reason.filter(|_| run.report.is_some()).map(StopReason::phrase),
             summary: summary(run),
             finishing: run.stop_reason == Some(StopReason::UserFinish),
             seq: run.seq,

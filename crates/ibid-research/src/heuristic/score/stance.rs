@@ -122,24 +122,12 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heuristic::intake::subjects;
     use crate::heuristic::lexicon::spaced;
-    use crate::heuristic::question_kind::question_kind;
-    use crate::{plan_from_brief, prompts};
-    use ibid_core::domain::Brief;
+    use crate::plan_from_brief;
+    use crate::test_support::brief;
 
     fn stance(asked: &str, text: &str) -> Stance {
-        let brief = Brief {
-            question: asked.to_owned(),
-            sharpened: None,
-            kind: question_kind(asked, prompts::phrases().unwrap()),
-            subjects: subjects(asked),
-            key_terms: Vec::new(),
-            scope_in: Vec::new(),
-            scope_out: Vec::new(),
-            lang: "en".to_owned(),
-            clarified: Vec::new(),
-        };
+        let brief = brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
         let ids = scorer.ids(text);

@@ -39,7 +39,7 @@ use super::run_context::RunContext;
 use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
-use evidence::{best_first, evidence_rows, resolve_evidence};
+use evidence::{best_first, evidence_rows, resolve_evidence, without_label};
 pub(crate) use kept_sentences::dedup_sentences;
 use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
@@ -313,7 +313,7 @@ impl<'a> WriteContext<'a> {
         };
         let answer =
             ask::ask_typed(model, prompt_input.prompt()?, |it| prompt_input.check(it)).await?;
-        let text = answer.value.answer.trim().to_owned();
+        let text = without_label(&answer.value.answer).to_owned();
         let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
         let known = self.has_known_names(&text, "", &evidence);
         Ok(if evidence.is_empty() || text.is_empty() || !known {
@@ -461,7 +461,7 @@ impl<'a> WriteContext<'a> {
             let shown = !carried.is_empty()
                 && !begins_with_phrase(&spaced(&it.text), announcements)
                 && self.has_known_names(&it.text, title, &carried);
-            shown.then(|| (title.clone(), it.text.trim().to_owned()))
+            shown.then(|| (title.clone(), without_label(&it.text).to_owned()))
         };
         let mut listener = stage.map(|stage| stage.listener(&holds));
         let listener = listener.as_mut().map(|listener| listener as &mut dyn ask::AnswerListener);
@@ -474,7 +474,7 @@ impl<'a> WriteContext<'a> {
                 .sentences
                 .iter()
                 .map(|sentence| DraftLine {
-                    text: sentence.text.trim().to_owned(),
+                    text: without_label(&sentence.text).to_owned(),
                     evidence: resolve_evidence(
                         &sentence.text,
                         asked.cited_evidence(sentence),

@@ -23,6 +23,21 @@ pub(super) fn resolve_evidence(
     if named.iter().any(holds) { named.into_iter().filter(holds).collect() } else { named }
 }
 
+/// A sentence without the id of its evidence before it, as in "E12: Cork floats.": models copy it from the prompt.
+pub(super) fn without_label(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once(':') {
+        Some((label, rest)) if is_evidence_id(label) => rest.trim_start(),
+        _ => text,
+    }
+}
+
+/// Whether `label` is `E` and a number.
+fn is_evidence_id(label: &str) -> bool {
+    let number = label.strip_prefix(['E', 'e']).unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The evidence for a sentence by its words alone.
 fn resolve_by_words(text: &str, named: Vec<EvidenceId>, all: &[&Evidence]) -> Vec<EvidenceId> {
     let says = |evidence: &Evidence| {
@@ -61,4 +76,17 @@ pub(super) fn best_first<'a>(
         evidence.filter(|evidence| notes.source(evidence.source).is_some()).collect();
     all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_label;
+
+    #[test]
+    fn the_id_of_evidence_before_a_sentence_is_removed() {
+        assert_eq!(without_label(" E12: Cork floats."), "Cork floats.");
+        assert_eq!(without_label("E12 : it"), "E12 : it");
+        assert_eq!(without_label("Eve: cork floats."), "Eve: cork floats.");
+        assert_eq!(without_label("E: cork."), "E: cork.");
+    }
 }

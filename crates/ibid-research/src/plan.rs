@@ -376,7 +376,13 @@ fn sections(
         new
     });
     for (nth, (_, item)) in items.iter().enumerate() {
-        if !sections.iter().any(|section| section.items.contains(&item.id)) {
+        if sections.iter().any(|section| section.items.contains(&item.id)) {
+            continue;
+        }
+        let same = |section: &&mut SectionPlan| section.title.eq_ignore_ascii_case(&item.heading);
+        if let Some(section) = sections.iter_mut().find(same) {
+            section.items.push(item.id);
+        } else {
             let own = SectionPlan {
                 title: item.heading.clone(),
                 guidance: item.asks.clone(),
@@ -418,6 +424,32 @@ mod tests {
         assert!(strays("Who founded the German Weather Service?"));
         assert!(!strays("How much do roofs in Germany retain?"));
         assert!(!strays("What does installation cost?"));
+    }
+
+    #[test]
+    fn sections_have_different_titles_and_none_is_a_part_that_code_makes() {
+        let reply: PlanReply = serde_json::from_value(serde_json::json!({
+            "complexity": "simple", "goal": "", "tone": "", "directives": [],
+            "items": [{"heading": "Amount", "asks": "a", "query": ""},
+                {"heading": "Weight", "asks": "b", "query": ""}],
+            "sections": [{"title": "weight", "guidance": "", "items": [1]},
+                {"title": "Research tasks", "guidance": "", "items": []}],
+        }))
+        .unwrap();
+        let named = |n: u32, heading: &str| {
+            let item = ChecklistItem {
+                id: ItemId::new(n),
+                heading: heading.to_owned(),
+                asks: String::new(),
+                terms: Vec::new(),
+                query: String::new(),
+            };
+            (Some(n), item)
+        };
+        let sections = sections(&brief(), &reply, &[named(1, "Amount"), named(2, "Weight")]);
+        let titles: Vec<&str> = sections.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(titles, ["weight"]);
+        assert_eq!(sections[0].items, [ItemId::new(1), ItemId::new(2)]);
     }
 
     #[test]

@@ -261,11 +261,14 @@ fn a_renamed_setting_is_still_known_by_its_former_name() {
     assert_eq!(days(&[("IBID_SERVE_KEEP_DAYS", "7")]), Some(7));
     let both = [("IBID_SERVE_KEEP_DAYS", "7"), ("IBID_SERVE_RETENTION_DAYS", "8")];
     assert_eq!(days(&both), Some(8), "the present name takes precedence");
-    let file = place.write("home/.config/ibid/config.toml", "[serve]\nkeep_days = 5\n");
-    assert_eq!(days(&[]), Some(5));
+    let path = "home/.config/ibid/config.toml";
+    let file = place.write(path, "[serve]\nretention_days = 9\nkeep_days = 5\n");
     file::write(&file, "serve.keep_days", "6").unwrap();
-    assert_eq!(days(&[]), Some(6));
-    assert!(std::fs::read_to_string(&file).unwrap().contains("retention_days = 6"));
+    assert_eq!(days(&[]), Some(6), "the former line would stand later");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("retention_days = 6") && !text.contains("keep_days"), "{text}");
+    place.write(path, "[serve]\nkeep_days = 5\n");
+    assert_eq!(days(&[]), Some(5));
 }
 
 #[test]

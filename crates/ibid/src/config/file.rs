@@ -130,6 +130,12 @@ pub fn write(path: &Path, name: &str, value: &str) -> Result<SettingValue> {
     let mut document: DocumentMut =
         text.parse().map_err(|fault: toml_edit::TomlError| toml_error(path, &text, &fault))?;
     insert(&mut document, setting.name, &value);
+    // A later line with the former name would take precedence.
+    if let Some((table, key)) = setting.former_name().and_then(|name| name.split_once('.'))
+        && let Some(table) = document.get_mut(table).and_then(Item::as_table_like_mut)
+    {
+        table.remove(key);
+    }
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir).map_err(writing)?;
     }

@@ -22,10 +22,14 @@ impl Setting {
         env_name(self.name)
     }
 
+    /// Its former name, if it was renamed.
+    pub(crate) fn former_name(&self) -> Option<&'static str> {
+        FORMER_NAMES.iter().find(|names| names.1 == self.name).map(|names| names.0)
+    }
+
     /// The environment variable of its former name, if it was renamed.
     pub(crate) fn former_env(&self) -> Option<String> {
-        let renamed = FORMER_NAMES.iter().find(|names| names.1 == self.name);
-        renamed.map(|names| env_name(names.0))
+        self.former_name().map(env_name)
     }
 
     /// The setting with this name or former name; `-` and `_` are equivalent.

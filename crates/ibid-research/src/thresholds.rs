@@ -172,6 +172,8 @@ pub(crate) const STEP_OWN_WORDS_WEIGHT: f32 = 0.5;
 pub(crate) const MISSING_SIDE_WEIGHT: f32 = 0.4;
 /// Fit from which a step or a member need not repeat the question, under a title that asks the same.
 pub(crate) const MIN_TOPICAL_FIT: f32 = 0.5;
+/// How well an item of a list fits as a member of what a list question asks for.
+pub(crate) const LISTED_MEMBER_FIT: f32 = 0.9;
 /// Weight of the words of such a title in the relevance of the sentence.
 pub(crate) const PAGE_TOPIC_WEIGHT: f32 = 0.6;
 /// Weight of the sentence's relevance beside them.
@@ -252,6 +254,8 @@ pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
 pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;
 
 // Composing a report without a model.
+/// Share of the best match of what is asked of the subject, title included, below which a sentence is on the subject alone.
+pub(crate) const MIN_ASPECT_SHARE: f32 = 0.4;
 /// Share of the best sentence's relevance below which another is off the subject.
 pub(crate) const MIN_RELEVANCE_SHARE: f32 = 0.55;
 /// Share of the best sentence's relevance from which another need not contain the question's verb.
@@ -334,6 +338,16 @@ pub(crate) const LONG_SENTENCE_LOSS: f32 = 0.08;
 pub(crate) const ONE_CASE_LOSS: f32 = 0.1;
 /// Deducted if the sentence does not begin with the figure's subject.
 pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.05;
+/// Loss of a figure whose sentence begins with something that is not asked about: "Maintenance of a roof costs".
+pub(crate) const OTHER_LEAD_LOSS: f32 = 0.08;
+/// Added to the worth of an item of a list that lists what the question asks for.
+pub(crate) const LISTED_MEMBER_BONUS: f32 = 0.2;
+/// Added to the worth of a sentence that says yes or no to the question.
+pub(crate) const STANCE_BONUS: f32 = 0.1;
+/// Weight of a sentence that has other amounts of the unit asked about, and not the amount asked about.
+pub(crate) const OTHER_AMOUNT_WEIGHT: f32 = 0.75;
+/// Weight of the verb among the words of what is asked of a subject.
+pub(crate) const ASPECT_VERB_WEIGHT: f32 = 2.5;
 /// Weight of a sentence that says what a study was to find out.
 pub(crate) const AIM_WEIGHT: f32 = 0.7;
 /// Share of the highest relevance that a sentence must have to decide a yes/no question.

@@ -4,12 +4,13 @@ use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
     AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
-    LATE_SUBJECT_LOSS, LONG_SENTENCE_LOSS, MAX_ANSWER_SIMILARITY, MIN_ANSWER_LINE_RELEVANCE_SHARE,
-    MIN_ANSWER_LINE_WORTH_SHARE, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE,
-    MIN_ANSWERING_RELEVANCE_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
-    MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
-    MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT,
-    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LONG_SENTENCE_LOSS, MAX_ANSWER_SIMILARITY,
+    MIN_ANSWER_LINE_RELEVANCE_SHARE, MIN_ANSWER_LINE_WORTH_SHARE, MIN_ANSWER_WORTH,
+    MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE, MIN_ANSWERING_RELEVANCE_SHARE,
+    MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_DECIDING_RELEVANCE_SHARE,
+    MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE, MORE_EVIDENCE_BONUS, NEAR_FACT_FIT,
+    ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS, WITHOUT_HEAD_WORTH,
+    WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -52,6 +53,7 @@ pub(crate) struct RankedPoint<'a> {
 /// Ranks the points by how well they answer, best first.
 pub(crate) fn rank_points<'a>(
     brief: &Brief,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
@@ -65,16 +67,35 @@ pub(crate) fn rank_points<'a>(
             let sides = apart.iter().all(|it| has_phrase(&lower, it));
             fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
+        let mut relevance = scorer.relevance(&point.text);
+        if brief.kind == QuestionKind::List {
+            relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
+        }
         let mut it = RankedPoint {
             point,
             worth: 0.0,
-            relevance: scorer.relevance(&point.text),
+            relevance,
             fit,
             share: scorer.term_share(&point.text),
             early: scorer.begins_with_subject(&point.text),
             has_head: scorer.has_asked_head(&point.text),
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
+        if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
+            it.worth -= OTHER_LEAD_LOSS;
+        }
+        if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
+            it.worth *= OTHER_AMOUNT_WEIGHT;
+        }
+        let first = &notes.evidence[point.evidence[0]];
+        if scorer.is_listed_member(first) {
+            it.worth += LISTED_MEMBER_BONUS;
+        }
+        let decides =
+            it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
+        if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
+            it.worth += STANCE_BONUS;
+        }
         if !it.has_head {
             it.worth *= WITHOUT_HEAD_WORTH;
         }
@@ -82,6 +103,12 @@ pub(crate) fn rank_points<'a>(
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
+}
+
+/// The title of the page that a point is from.
+pub(crate) fn page_title<'n>(notes: &'n EvidenceStore, point: &ClaimCluster) -> &'n str {
+    let source = notes.source(notes.evidence[point.evidence[0]].source);
+    source.map_or("", |source| source.title.as_str())
 }
 
 /// Whether a figure holds for one place or time only, which the question does not name: "in 2014 the roof of the Halvern library".
@@ -448,16 +475,13 @@ fn tally_line(
     let (Some(lean), Some(yes)) = (lean, clear) else {
         return Ok(None);
     };
-    let (template, n) = match (yes, lean.yes + lean.no) {
-        (true, 1) => (&words.yes_one, lean.yes),
-        (true, _) => (&words.yes_count, lean.yes),
-        (false, 1) => (&words.no_one, lean.no),
-        (false, _) => (&words.no_count, lean.no),
-    };
-    let text = fill_template(
-        template,
-        &[("n", &n.to_string()), ("total", &(lean.yes + lean.no).to_string())],
-    );
+    let total = lean.yes + lean.no;
+    // One passage is no count: its own words say more.
+    if total < 2 {
+        return Ok(None);
+    }
+    let (template, n) = if yes { (&words.yes_count, lean.yes) } else { (&words.no_count, lean.no) };
+    let text = fill_template(template, &[("n", &n.to_string()), ("total", &total.to_string())]);
     let carried = ranked
         .iter()
         .find(|ranked_point| !is_against(clear, ranked_point.point, notes))

@@ -30,6 +30,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::List => {
             list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT)
         }
+        QuestionKind::When if asks_recurring_time(asked)? => cues("occasions"),
         QuestionKind::When => date_fit(text, spaced),
         QuestionKind::Who => name_fit(asked, text),
         QuestionKind::Quantity => quantity_fit(asked, text),
@@ -67,6 +68,12 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
         2 => TWO_CUES_FIT,
         _ => 1.0,
     }
+}
+
+/// Whether a question with "when" asks at which times something is done or happens, and not for a date: "when should a roof be
+/// watered".
+pub(crate) fn asks_recurring_time(asked: &str) -> Result<bool> {
+    Ok(prompts::phrases()?.question.recurring.any_in(&super::lexicon::spaced(asked)))
 }
 
 /// Whether a text compares one thing with another.

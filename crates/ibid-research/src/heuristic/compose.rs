@@ -7,10 +7,10 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
-    MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE,
-    MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE,
-    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, MIN_STEP_FIT, MIN_STEP_SCORE,
-    TOKENS_PER_WORD,
+    MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
+    MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
+    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, MIN_STEP_FIT,
+    MIN_STEP_SCORE, TOKENS_PER_WORD,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -33,6 +33,8 @@ const MAX_KEY_FINDINGS: usize = 7;
 /// Maximum number of sentences of the section on the question itself, and of the others.
 const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
+/// Number of items from which a list answers a question for one.
+const MIN_LIST_MEMBERS: usize = 3;
 /// Maximum number of words of a finding.
 const FINDING_WORDS: usize = 45;
 /// Maximum length of a title taken from the question, in characters.
@@ -61,7 +63,7 @@ pub(crate) fn compose_report(
         kept.extend(newer_editions(notes, &kept, all));
     }
     let all = kept;
-    let ranked = answer::rank_points(brief, scorer, &all)?;
+    let ranked = answer::rank_points(brief, notes, scorer, &all)?;
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
     let current: Vec<RankedPoint<'_>> =
@@ -177,7 +179,7 @@ fn question_points(
     scorer: &mut RelevanceScorer,
     mut all: Vec<ClaimCluster>,
 ) -> Result<Option<Vec<ClaimCluster>>> {
-    let ranked = answer::rank_points(brief, scorer, &all)?;
+    let ranked = answer::rank_points(brief, notes, scorer, &all)?;
     let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
     if best < MIN_RELEVANCE {
         return Ok(None);
@@ -204,8 +206,12 @@ fn question_points(
         let least = if steps.contains(id) { MIN_STEP_SCORE } else { MIN_PART_ANSWER_SCORE };
         (parts.contains(id) || one_side(id)) && ranked_point.point.score >= least
     };
+    let on_aspect = matches_aspect(brief, notes, scorer, &ranked);
     let kept: Vec<usize> = ranked
         .iter()
+        .zip(on_aspect)
+        .filter(|(it, on_aspect)| *on_aspect || own_part(it))
+        .map(|(it, _)| it)
         .filter(|it| {
             let near = it.relevance >= best * MIN_RELEVANCE_SHARE
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
@@ -220,6 +226,32 @@ fn question_points(
         .collect();
     all.retain(|point| kept.contains(&point.evidence[0]));
     Ok(Some(all))
+}
+
+/// Whether each point is on what the question asks of its subject, and not on the subject alone. The title of its page may
+/// say so. Where a page lists what is asked for, its items are, and other sentences must have the words of the question.
+fn matches_aspect(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    ranked: &[RankedPoint<'_>],
+) -> Vec<bool> {
+    let share = |it: &RankedPoint<'_>| {
+        scorer.aspect_share(&format!("{} {}", it.point.text, answer::page_title(notes, it.point)))
+    };
+    let shares: Vec<f32> = ranked.iter().map(share).collect();
+    let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
+    let member =
+        |it: &RankedPoint<'_>| scorer.is_listed_member(&notes.evidence[it.point.evidence[0]]);
+    let members: Vec<bool> = ranked.iter().map(member).collect();
+    let has_list = members.iter().filter(|member| **member).count() >= MIN_LIST_MEMBERS;
+    let rows = ranked.iter().zip(shares).zip(members);
+    rows.map(|((it, share), member)| {
+        let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
+        let matches = if has_list { it.share >= MIN_DECIDING_CONTENT_WORDS } else { true };
+        member || step || share >= least_share && matches
+    })
+    .collect()
 }
 
 /// All conflicts among the sources: on figures and on yes or no first, then between sentences.
@@ -358,7 +390,7 @@ fn section(
         .collect();
     let picked = select_by_mmr(&own, &page.used, most, page.room);
     let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
-    let ordered = if wanted == Some(QuestionKind::HowTo) {
+    let ordered = if matches!(wanted, Some(QuestionKind::HowTo | QuestionKind::List)) {
         steps_by_page(notes, chosen)
     } else {
         reading_order(notes, &chosen)

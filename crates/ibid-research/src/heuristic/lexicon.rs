@@ -83,11 +83,21 @@ fn agent_noun_verb(word: &str) -> Option<&str> {
     (single.len() >= 7 && (single.ends_with("er") || single.ends_with("or"))).then_some(single)
 }
 
-/// Maps agent nouns to verbs and back, with weights: "an inhibitor of" means "inhibits", but what promotes
-/// something is not always called a promoter.
-pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
+/// Words derived from another, with weights. Agent nouns stand for verbs, and verbs for them: "an inhibitor of" means
+/// "inhibits", but what promotes something is not always called a promoter. Nouns in "-sis" stand for their adjectives, and
+/// back: "cytokinesis" and "cytokinetic".
+pub(crate) fn derived_words(word: &str) -> Vec<(String, f32)> {
     const VERB_BY_DOER: f32 = 0.7;
     const DOER_BY_VERB: f32 = 0.4;
+    const ADJECTIVE_BY_NOUN: f32 = 0.8;
+    let of_noun = |from: &str, to: &str| {
+        let stem = word.strip_suffix(from).filter(|stem| stem.len() >= 5)?;
+        let vowel = stem.ends_with(['a', 'e', 'o', 'y']);
+        vowel.then(|| vec![(format!("{stem}{to}"), ADJECTIVE_BY_NOUN)])
+    };
+    if let Some(found) = of_noun("sis", "tic").or_else(|| of_noun("tic", "sis")) {
+        return found;
+    }
     if let Some(doer) = agent_noun_verb(word) {
         let verb = &doer[..doer.len() - 2];
         return vec![(verb.to_owned(), DOER_BY_VERB), (format!("{verb}e"), DOER_BY_VERB)];
@@ -254,12 +264,12 @@ mod tests {
         assert_eq!(words.id("promoter"), words.id("promoters"));
         assert_ne!(words.id("promoters"), words.id("promote"));
         assert!(
-            agent_noun_variants("inhibits")
+            derived_words("inhibits")
                 .iter()
                 .any(|agent_noun_variant| agent_noun_variant.0 == "inhibitor")
         );
         assert!(
-            agent_noun_variants("promoters")
+            derived_words("promoters")
                 .iter()
                 .any(|agent_noun_variant| agent_noun_variant.0 == "promote")
         );

@@ -14,6 +14,7 @@ mod subject;
 mod subject_words;
 mod terms;
 mod topic_words;
+mod word_use;
 mod yes_no_claim;
 
 pub(crate) use chunks::chunk_ranges;

@@ -148,6 +148,7 @@ words!(QuestionWords {
     amount_nouns: Vec<String>,
     generic_heads: BTreeSet<String>,
     done_participles: Vec<String>,
+    recurring: PhraseSet,
     when: Vec<String>,
     who: Vec<String>,
     r#where: Vec<String>,
@@ -202,6 +203,9 @@ words!(SentenceWords {
     comparing: PhraseSet,
     no_negation: Vec<String>,
     clause_breaks: Vec<String>,
+    relating: BTreeSet<String>,
+    every: PhraseSet,
+    some: PhraseSet,
     enough: PhraseSet,
     requiring: PhraseSet,
     qualified: PhraseSet,
@@ -249,14 +253,7 @@ words!(ConflictWords {
     says_so: String,
     denies: String,
 });
-words!(AnswerWords {
-    yes: String,
-    no: String,
-    yes_count: String,
-    yes_one: String,
-    no_count: String,
-    no_one: String,
-});
+words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
 words!(NothingWords {
     none_found: String,
     hint: String,

@@ -15,6 +15,8 @@ pub(super) struct SentenceView<'a> {
     pub(super) topic: &'a [u32],
     pub(super) text: &'a str,
     pub(super) spaced: &'a str,
+    /// Whether it is an item of a list.
+    pub(super) listed: bool,
     /// How near the top of its page, at most 1.
     pub(super) early: f32,
 }

@@ -1,7 +1,11 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
-use crate::thresholds::{FULL_MATCH_WEIGHT, MIN_VERB_MATCH, VERB_WEIGHT};
+use crate::thresholds::{
+    ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
+    PAGE_TOPIC_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
+};
 use std::collections::{BTreeSet, HashMap};
 
+use crate::heuristic::answer_shape::asks_recurring_time;
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
 use crate::heuristic::lexicon::StemInterner;
@@ -10,14 +14,17 @@ use crate::heuristic::sentence::{measures, years_at};
 use crate::prompts;
 use crate::prompts::Phrases;
 use ibid_core::Result;
-use ibid_core::domain::words::tokens;
-use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind};
+use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind, SourceId};
 
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
 use super::subject_words::{sought_noun, subject_pairs};
-use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
+use super::terms::{
+    WeightedTerm, abbreviation, aspect_terms, question_names, related_terms, terms_of,
+};
+use super::word_use::AskedWord;
 use super::yes_no_claim::YesNoClaim;
 
 /// Words on each side of a date or measure that say what it refers to.
@@ -36,6 +43,10 @@ pub(crate) struct RelevanceScorer {
     pub(super) orders: InjectionDetector,
     pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
+    /// The terms of what is asked of the subject: "watered" of "when should a green roof be watered".
+    pub(super) aspect: Vec<WeightedTerm>,
+    /// How the question uses the words of its aspect.
+    pub(super) asked_words: Vec<AskedWord>,
     /// The terms of each side of a comparison.
     pub(super) sides: Vec<Vec<WeightedTerm>>,
     /// The words that distinguish the sides of a comparison.
@@ -50,6 +61,10 @@ pub(crate) struct RelevanceScorer {
     pub(super) yes_no: Option<YesNoClaim>,
     /// The noun for the kind of thing that is sought: "skills" of "which skills".
     pub(super) target_noun: Option<u32>,
+    /// Items of lists on pages that list what the question asks for: source and sentence.
+    pub(super) listed: BTreeSet<(SourceId, usize)>,
+    /// Whether the question asks for a time that recurs, and not for a date.
+    asks_recurring_time: bool,
     /// The names in the question, as written, each with the word that stands for it.
     pub(super) names: Vec<(String, u32)>,
     /// The sites of the pages read: a question that names one wants its content, not facts about it.
@@ -95,7 +110,16 @@ impl RelevanceScorer {
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
+        let mut aspect = match brief.kind {
+            QuestionKind::Comparison => Vec::new(),
+            _ => aspect_terms(&mut lexicon, &brief.question, brief),
+        };
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
+        // A verb that says little elsewhere is what a yes-or-no question turns on.
+        if let Some(id) = yes_no.as_ref().and_then(|claim| claim.verb) {
+            aspect.retain(|term| term.id != id);
+            aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
+        }
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
@@ -106,10 +130,14 @@ impl RelevanceScorer {
             yes_no,
             head,
             target_noun,
+            asks_recurring_time: asks_recurring_time(&brief.question)?,
             item_matchers,
             sides,
             apart: distinguishing_words(brief),
             question,
+            aspect,
+            asked_words: Vec::new(),
+            listed: BTreeSet::new(),
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),
@@ -119,6 +147,9 @@ impl RelevanceScorer {
             sentence_counts: HashMap::new(),
             sentences: 0,
         };
+        let claimed = scorer.yes_no.as_ref().and_then(|claim| claim.verb);
+        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).collect();
+        scorer.keep_asked_words(&verbs);
         // "Ameloblastoma (AB)" in the question names one thing in two ways.
         scorer.learn_aliases(&brief.question);
         Ok(scorer)
@@ -253,6 +284,7 @@ impl RelevanceScorer {
     /// question asks for. 1 where the kind asks for neither.
     pub(crate) fn fact_nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
         let at: Vec<usize> = match kind {
+            QuestionKind::When if self.asks_recurring_time => return 1.0,
             QuestionKind::When => years_at(text),
             QuestionKind::Quantity => {
                 measures(text).into_iter().map(|measure| measure.span.start).collect()
@@ -280,6 +312,55 @@ impl RelevanceScorer {
 
     pub(super) fn matches_head(&self, ids: &[u32]) -> bool {
         self.head.is_none_or(|head| self.match_strength(head, ids) >= MIN_VERB_MATCH)
+    }
+
+    /// Share of the words of what is asked of the subject in `text`, 0 to 1; 1 where the question has none.
+    pub(crate) fn aspect_share(&mut self, text: &str) -> f32 {
+        let ids = self.ids(text);
+        let aspect = self.aspect.clone();
+        let mut all = 0.0;
+        let mut matched = 0.0;
+        for term in &aspect {
+            let weight = self.weight(term);
+            all += weight;
+            if !self.has_other_use(term.id, text) {
+                matched += weight * self.match_strength(term.id, &ids);
+            }
+        }
+        if all > 0.0 { matched / all } else { 1.0 }
+    }
+
+    /// Whether evidence is an item of a list that lists what the question asks for.
+    pub(crate) fn is_listed_member(&self, evidence: &Evidence) -> bool {
+        self.listed.contains(&(evidence.source, evidence.passage.first()))
+    }
+
+    /// Relevance of a sentence of a page whose title asks for the same list: its members need not repeat the question.
+    pub(crate) fn listed_relevance(&mut self, title: &str, relevance: f32) -> f32 {
+        let topical = self.relevance(title);
+        if topical < MIN_PAGE_TOPIC_OVERLAP {
+            return relevance;
+        }
+        PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance
+    }
+
+    /// Whether the first content word of `text` is one of the question, or says little of its own.
+    pub(crate) fn leads_with_asked_word(&mut self, text: &str) -> bool {
+        let words = tokens(text);
+        let first = words.iter().find(|it| !is_stop_word(&it.text) && !is_weak(&it.text));
+        first.is_none_or(|word| {
+            let ids = self.ids(&word.text);
+            self.coverage(&self.question, &ids) > 0.0
+        })
+    }
+
+    /// Whether `text` has amounts of a unit that the question has, but not the amount of the question.
+    pub(crate) fn is_on_other_amount(&self, text: &str) -> bool {
+        let said = measures(text);
+        measures(&self.question_text).iter().filter(|asked| asked.unit.is_some()).any(|asked| {
+            let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
+            same_unit.peek().is_some() && same_unit.all(|it| it.value != asked.value)
+        })
     }
 
     /// The question.

@@ -8,7 +8,7 @@ use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
     FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
+    FACET_RELEVANCE_SHARE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT,
     MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE,
     MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
     MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
@@ -83,6 +83,9 @@ impl RelevanceScorer {
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let around = SentenceContext { before, ..around };
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
+                    if self.lists_members(page, *n, &around) {
+                        self.listed.insert((reading.source, *n));
+                    }
                     found.extend(self.judge_sentence(candidate, &around)?);
                 }
             }
@@ -109,10 +112,22 @@ impl RelevanceScorer {
         Ok(out)
     }
 
+    /// Whether a sentence is an item of a list under a title and heading that ask what the question asks.
+    fn lists_members(&self, page: &Page, n: usize, around: &SentenceContext<'_>) -> bool {
+        let asks_list = |it: &&ItemMatcher| it.core && it.kind == QuestionKind::List;
+        page.sentences()[n].kind == BlockKind::ListItem
+            && self.item_matchers.iter().filter(asks_list).any(|matcher| {
+                self.coverage(&matcher.terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
+            })
+    }
+
     /// Maximum number of claims kept of a section of a page for an item.
     fn max_claims(&self, item: ItemId) -> usize {
-        let steps = |it: &ItemMatcher| it.item == item && it.core && it.kind == QuestionKind::HowTo;
-        if self.item_matchers.iter().any(steps) { MAX_STEP_CLAIMS } else { MAX_CLAIMS }
+        let many = |it: &ItemMatcher| {
+            let in_parts = matches!(it.kind, QuestionKind::HowTo | QuestionKind::List);
+            it.item == item && it.core && in_parts
+        };
+        if self.item_matchers.iter().any(many) { MAX_STEP_CLAIMS } else { MAX_CLAIMS }
     }
 
     /// Scores a sentence for each item; `None` if it answers none or cannot be quoted by itself.
@@ -187,6 +202,7 @@ impl RelevanceScorer {
             topic: &around.topic,
             text: &text,
             spaced: &span.seen.spaced,
+            listed: page.sentences()[span.first].kind == BlockKind::ListItem,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
         };
         let mut items = Vec::new();
@@ -230,6 +246,9 @@ impl RelevanceScorer {
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&item_matcher.terms, view.topic);
+            if item_matcher.kind == QuestionKind::List && view.listed {
+                fit = fit.max(LISTED_MEMBER_FIT);
+            }
             if topical >= MIN_PAGE_TOPIC_OVERLAP
                 && fit >= MIN_TOPICAL_FIT
                 && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)

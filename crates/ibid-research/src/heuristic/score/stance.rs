@@ -7,7 +7,7 @@ use crate::heuristic::sentence::has_denial;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
 use ibid_core::domain::Stance;
-use ibid_core::domain::words::stem;
+use ibid_core::domain::words::{stem, tokens};
 
 impl RelevanceScorer {
     /// The stance of a sentence on a yes-or-no question. It decides only if the clause that has most of the question's words
@@ -34,24 +34,67 @@ impl RelevanceScorer {
         if self.is_contradicted(claim, spaced, clause) {
             return Stance::Neutral;
         }
-        let whole = self.ids(spaced);
-        let names = |object: &u32| self.match_strength(*object, &whole) >= MIN_WORD_MATCH;
-        if !claim.objects.is_empty() && !claim.objects.iter().any(names) {
+        // What the verb is asked of may stand before its clause: "they reduce flooding, but do not prevent it".
+        let end = spaced.find(clause).map_or(spaced.len(), |at| at + clause.len());
+        let ids = self.ids(&spaced[..end]);
+        let names = |object: &u32| self.match_strength(*object, &ids) >= MIN_WORD_MATCH;
+        if !claim.objects.is_empty() && !claim.objects.iter().any(names)
+            || !claim.all_words.iter().all(names)
+        {
             return Stance::Neutral;
         }
         let ids = self.ids(clause);
         let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
-        if !claim.verb.is_none_or(says_verb) || claim.asks_enough && !words.enough.any_in(clause) {
+        let says_verb = claim.verb.is_none_or(says_verb)
+            && !claim.verb.is_some_and(|verb| self.has_only_as_noun(verb, clause));
+        if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
-        let denied = has_denial(clause, words) != has_denial(&claim.asked, words);
-        if denied != opposes(&claim.asked, clause, words) {
+        let denied = self.denies(claim, clause) != has_denial(&claim.asked, words);
+        // "Most roofs can" answers "can any roof" with no.
+        let only_some = claim.asks_every && words.some.any_in(clause) && !denied;
+        if only_some || denied != opposes(&claim.asked, clause, words) {
             Stance::Against
         } else if words.qualified.any_in(clause) && !words.qualified.any_in(&claim.asked) {
             Stance::Neutral
         } else {
             Stance::For
         }
+    }
+
+    /// Whether a clause denies the verb asked about. "Without" after the verb denies only what follows it: "the roof can carry
+    /// plants without strengthening".
+    fn denies(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let words = &self.words.sentence;
+        let Some((before, _)) = clause.split_once(" without ").filter(|_| claim.verb.is_some())
+        else {
+            return has_denial(clause, words);
+        };
+        let before = format!("{before} ");
+        let ids = self.ids(&before);
+        let verb_is_before =
+            claim.verb.is_some_and(|verb| self.match_strength(verb, &ids) >= MIN_WORD_MATCH);
+        has_denial(if verb_is_before { &before } else { clause }, words)
+    }
+
+    /// Whether a clause has a verb only as a noun: "the energy for cooling".
+    fn has_only_as_noun(&mut self, verb: u32, clause: &str) -> bool {
+        const BEFORE_NOUN: [&str; 5] = ["for", "of", "the", "a", "an"];
+        let words = tokens(clause);
+        let mut found = false;
+        for (nth, word) in words.iter().enumerate() {
+            if self.lexicon.id(&word.text) != verb {
+                continue;
+            }
+            let noun = word.text.ends_with("ing")
+                && nth > 0
+                && BEFORE_NOUN.contains(&words[nth - 1].text.as_str());
+            if !noun {
+                return false;
+            }
+            found = true;
+        }
+        found
     }
 
     /// Of the clauses of a sentence, the one that has the verb asked about, or else most of the question's words: what stands
@@ -186,6 +229,27 @@ mod tests {
                 "Did the leak come from the green roof?",
                 "The leak was first blamed on the green roof.",
                 Stance::Neutral,
+            ),
+            (
+                "Do green roofs cool cities?",
+                "Flats under green roofs are cooler on hot days, according to Dr. Ekwueme, who heads the city's Office for Climate.",
+                Stance::Neutral,
+            ),
+            (
+                "Is a green roof a fire risk?",
+                "The substrate of an extensive green roof emits 21 kg, mostly from firing expanded clay.",
+                Stance::Neutral,
+            ),
+            ("Is a green roof a fire risk?", "A dry green roof is a fire risk.", Stance::For),
+            (
+                "Can any flat roof carry a green roof?",
+                "Most concrete flat roofs can carry an extensive green roof without strengthening.",
+                Stance::Against,
+            ),
+            (
+                "Can a concrete roof carry a green roof?",
+                "A concrete roof can carry an extensive green roof without strengthening.",
+                Stance::For,
             ),
         ] {
             assert_eq!(stance(asked, text), wanted, "{asked} {text}");

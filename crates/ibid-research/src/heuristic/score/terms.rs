@@ -3,7 +3,7 @@ use crate::thresholds::{QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
 use std::collections::HashMap;
 
 use crate::heuristic::intake::{content_weight, is_weak};
-use crate::heuristic::lexicon::{StemInterner, agent_noun_variants};
+use crate::heuristic::lexicon::{StemInterner, derived_words};
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, ChecklistItem};
@@ -101,10 +101,10 @@ pub(super) fn related_terms<'a>(
             let stem = stem(&token.text);
             let near = thesaurus::synonyms(&stem).map(|synonym| (synonym, QUERY_SYNONYM_WEIGHT));
             let same_field = thesaurus::related(&stem).map(|text| (text, QUERY_RELATED_WEIGHT));
-            let doers = agent_noun_variants(&token.text);
+            let derived = derived_words(&token.text);
             let row = kin.entry(own).or_default();
-            let doers = doers.iter().map(|doer| (doer.0.as_str(), doer.1));
-            for (other, worth) in near.chain(same_field).chain(doers) {
+            let derived = derived.iter().map(|word| (word.0.as_str(), word.1));
+            for (other, worth) in near.chain(same_field).chain(derived) {
                 let id = lexicon.id(other);
                 if id != own && !row.iter().any(|pair| pair.0 == id) {
                     row.push((id, worth));

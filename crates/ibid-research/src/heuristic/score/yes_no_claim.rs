@@ -1,5 +1,5 @@
 //! What a yes-or-no question claims: its verb, its amounts, and whether it asks if something is enough.
-use crate::heuristic::intake::{HELPING_VERBS, is_verb};
+use crate::heuristic::intake::{HELPING_VERBS, content_weight, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::sentence::measures;
 use crate::prompts::SentenceWords;
@@ -15,6 +15,10 @@ pub(super) struct YesNoClaim {
     pub(super) verb: Option<u32>,
     /// What the verb is asked of: "floods" of "do roofs prevent floods".
     pub(super) objects: Vec<u32>,
+    /// All content words of a question whose claim is not known: only a sentence with all of them decides it.
+    pub(super) all_words: Vec<u32>,
+    /// Whether the question asks of every member of a kind: "can any roof carry plants".
+    pub(super) asks_every: bool,
     /// The amounts in the question.
     amounts: Vec<Number>,
     /// Whether the question asks if something is enough.
@@ -33,16 +37,36 @@ impl YesNoClaim {
         }
         let asked = spaced(&brief.question);
         let asks_enough = words.enough.any_in(&asked);
-        let verb = yes_no_verb(&brief.question)
-            .or_else(|| predicate(brief))
-            .filter(|verb| !asks_enough && !words.light_verbs.contains(verb));
-        let after_verb = verb.as_deref().map_or_else(Vec::new, |verb| {
+        let related = related_objects(&brief.question, words);
+        let named = noun_predicate(&brief.question).filter(|_| related.is_none());
+        let verb = match (&related, &named) {
+            (Some((relation, _)), _) => Some(relation.clone()),
+            (None, Some((head, _))) => Some(head.clone()),
+            (None, None) => yes_no_verb(&brief.question).or_else(|| predicate(brief)),
+        };
+        let claim_is_known = verb.is_some() || asks_enough;
+        let verb = verb
+            .filter(|verb| !asks_enough && related.is_none() && !words.light_verbs.contains(verb));
+        let objects: Vec<String> = match (related.or(named), verb.as_deref()) {
+            (Some((_, objects)), _) => objects,
+            (None, None) => Vec::new(),
+            (None, Some(verb)) => {
+                let words = tokens(&brief.question).into_iter();
+                let after = words.skip_while(|it| it.text != verb).skip(1);
+                after.filter(|it| !is_stop_word(&it.text)).map(|it| it.text).collect()
+            }
+        };
+        let all_words = if claim_is_known {
+            Vec::new()
+        } else {
             let words = tokens(&brief.question);
-            let after = words.into_iter().skip_while(|it| it.text != verb).skip(1);
-            after.filter(|it| !is_stop_word(&it.text)).map(|it| lexicon.id(&it.text)).collect()
-        });
+            let telling = |it: &&Token| content_weight(&brief.question, it) >= 1.0;
+            words.iter().filter(telling).map(|it| lexicon.id(&it.text)).collect()
+        };
         Some(YesNoClaim {
-            objects: after_verb,
+            objects: objects.iter().map(|object| lexicon.id(object)).collect(),
+            all_words,
+            asks_every: words.every.any_in(&asked),
             verb: verb.map(|verb| lexicon.id(&verb)),
             amounts: measures(&brief.question),
             asks_enough,
@@ -110,6 +134,34 @@ fn predicate(brief: &Brief) -> Option<String> {
     };
     run.find(is_plural)?;
     run.next().map(|it| it.text.clone())
+}
+
+/// The relation that a question asks about, and the content words of what its subject is to be related to, in lower case:
+/// "related" and "cytokinesis" of "is AGO2 related to cytokinesis". A sentence on both need not repeat the relation.
+fn related_objects(asked: &str, words: &SentenceWords) -> Option<(String, Vec<String>)> {
+    let asked_words = tokens(asked);
+    let at = asked_words.iter().position(|it| words.relating.contains(&it.text))?;
+    let after = asked_words[at + 1..].iter().filter(|it| !is_stop_word(&it.text));
+    let objects: Vec<String> = after.map(|it| it.text.clone()).collect();
+    (!objects.is_empty()).then(|| (asked_words[at].text.clone(), objects))
+}
+
+/// The noun that a question asks its subject to be, and what specifies the noun, in lower case: "risk" and "fire" of "is a
+/// green roof a fire risk".
+fn noun_predicate(asked: &str) -> Option<(String, Vec<String>)> {
+    const ARTICLES: [&str; 2] = ["a", "an"];
+    let words = tokens(asked);
+    let (first, rest) = words.split_first()?;
+    if !COPULAS.contains(&first.text.as_str()) {
+        return None;
+    }
+    let follows_noun = |at: &usize| !is_stop_word(&rest[at - 1].text);
+    let is_article = |at: &usize| ARTICLES.contains(&rest[*at].text.as_str());
+    let article = (1..rest.len()).find(|at| is_article(at) && follows_noun(at))?;
+    let noun = rest[article + 1..].iter().take_while(|it| !is_stop_word(&it.text));
+    let mut noun: Vec<String> = noun.map(|it| it.text.clone()).collect();
+    let head = noun.pop()?;
+    Some((head, noun))
 }
 
 /// Words that begin a question on what something is.

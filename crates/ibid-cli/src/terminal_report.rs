@@ -2,7 +2,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::console::{Palette, strip_ansi};
-use ibid_core::domain::{Citation, Claim, OutputMode, Report};
+use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
@@ -43,8 +43,14 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
     for (nth, section) in report.sections.iter().enumerate() {
         page.heading(&format!("{}. {}", nth + 1, single_line(&section.title)));
         for paragraph in &section.paragraphs {
-            let text: Vec<String> = paragraph.iter().map(|report| page.sentence(report)).collect();
-            page.text("", &text.join(" "));
+            let sentences = paragraph.iter().map(|claim| page.sentence(claim)).collect::<Vec<_>>();
+            match section.layout {
+                SectionLayout::Prose => page.text("", &sentences.join(" ")),
+                SectionLayout::List => sentences.iter().for_each(|it| page.text("- ", it)),
+                SectionLayout::Steps => {
+                    (1..).zip(&sentences).for_each(|(nth, it)| page.text(&format!("{nth}. "), it));
+                }
+            }
             page.gap();
         }
     }

@@ -8,7 +8,9 @@ use super::escape::{plain_line, text_fragment, web_url};
 use super::markdown;
 use super::phrases::{checks_line, id_list, local_path, replaced_note, source_file_name};
 use super::{introduction, method_notes, phrases};
-use ibid_core::domain::{Citation, Claim, Conflict, OutputMode, Passage, Report, Source};
+use ibid_core::domain::{
+    Citation, Claim, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
+};
 
 /// A report as a sequence of blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -272,6 +274,23 @@ impl DocumentBuilder<'_> {
         out
     }
 
+    fn section_paragraph(&mut self, layout: SectionLayout, claims: &[Claim]) {
+        if layout == SectionLayout::Prose {
+            let spans = self.sentences(claims);
+            self.blocks.push(DocumentBlock::Paragraph { spans });
+            return;
+        }
+        for (nth, claim) in (1..).zip(claims) {
+            let mut spans = self.sentences(std::slice::from_ref(claim));
+            self.blocks.push(if layout == SectionLayout::Steps {
+                spans.insert(0, text(format!("{nth}. ")));
+                DocumentBlock::Paragraph { spans }
+            } else {
+                DocumentBlock::Item { spans }
+            });
+        }
+    }
+
     fn report(&mut self) {
         let it = self.report;
         self.short_answer();
@@ -295,8 +314,7 @@ impl DocumentBuilder<'_> {
         for (nth, section) in (1..).zip(&it.sections) {
             self.heading(1, &format!("{nth}. {}", plain_line(&section.title)));
             for claims in &section.paragraphs {
-                let spans = self.sentences(claims);
-                self.blocks.push(DocumentBlock::Paragraph { spans });
+                self.section_paragraph(section.layout, claims);
             }
         }
         if !it.conflicts.is_empty() {

@@ -42,6 +42,15 @@ fn has_section(it: &Report, titles: &[&str]) -> bool {
     it.sections.iter().any(|section| named(&section.title))
 }
 
+/// Whether a report written by code tells what was found on an item: it is the question or a part of it, or has a section.
+/// The sections of a model may tell of several items.
+fn is_told(it: &Report, row: &CoverageRow) -> bool {
+    let by_model = !it.method.unaided.iter().any(|step| step == "write");
+    let asked = row.text.trim().trim_end_matches(['.', '?', '!']);
+    let has_section = it.sections.iter().any(|section| section.item == Some(row.id));
+    by_model || has_section || it.question.contains(asked) || it.coverage.first() == Some(row)
+}
+
 /// The conclusion: what is answered, in part or not at all, and what the sources disagree on. `shown` escapes text of the plan.
 /// `None` if there is no answer, or if a planned section takes its place.
 pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
@@ -49,14 +58,15 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
         return None;
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
-    let asked = |status: &str| {
+    let rows = |status: &str| -> Vec<String> {
         let rows = it.coverage.iter().filter(|row| row.state.status_word() == status);
-        let texts = rows.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!'])));
-        texts.collect::<Vec<_>>().join("; ")
+        let told = rows.filter(|row| status != "satisfied" || is_told(it, row));
+        told.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!']))).collect()
     };
+    let asked = |status: &str| rows(status).join("; ");
     let counts = CoverageRow::counts(&it.coverage);
     let total = it.coverage.len();
-    let mut out = match (total, counts.satisfied as usize) {
+    let mut out = match (total, rows("satisfied").len()) {
         (0, _) => format!("The answer rests on {sources}."),
         (1, 1) => format!("The question is answered, from {sources}."),
         (_, 0) => format!("Nothing is answered in full, from {sources}."),

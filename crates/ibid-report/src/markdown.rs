@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use super::escape::{self, text_fragment, web_url};
 use super::{introduction, method_notes};
-use ibid_core::domain::{Citation, Claim, Conflict, OutputMode, Ratio, Report, Source};
+use ibid_core::domain::{
+    Citation, Claim, Conflict, OutputMode, Ratio, Report, SectionLayout, Source,
+};
 
 pub use super::phrases::{
     checks_line, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
@@ -45,7 +47,12 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     for (nth, section) in it.sections.iter().enumerate() {
         let _ = writeln!(out, "## {}. {}\n", nth + 1, escape::markdown(&section.title));
         for paragraph in &section.paragraphs {
-            let _ = writeln!(out, "{}\n", sentences(paragraph, &notes));
+            match section.layout {
+                SectionLayout::Prose => {
+                    let _ = writeln!(out, "{}\n", sentences(paragraph, &notes));
+                }
+                layout => items(&mut out, layout, paragraph, &notes),
+            }
         }
     }
     conflicts(&mut out, it, &notes);
@@ -58,6 +65,18 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     sources(&mut out, it);
     notes.write(&mut out, it);
     out
+}
+
+/// Sentences as the items of a list, numbered if they are steps.
+fn items(out: &mut String, layout: SectionLayout, claims: &[Claim], notes: &Footnotes<'_>) {
+    for (nth, claim) in (1..).zip(claims) {
+        let text = sentences(std::slice::from_ref(claim), notes);
+        let _ = match layout {
+            SectionLayout::Steps => writeln!(out, "{nth}. {text}"),
+            _ => writeln!(out, "- {text}"),
+        };
+    }
+    out.push('\n');
 }
 
 /// The footnotes, one for each cited passage.

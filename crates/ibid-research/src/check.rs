@@ -291,7 +291,8 @@ impl<'a> CitationBuilder<'a> {
             }
             paragraphs.retain(|claims| !claims.is_empty());
             if !paragraphs.is_empty() {
-                checked.push(Section { title: section.title, item: section.item, paragraphs });
+                let DraftSection { title, item, layout, .. } = section;
+                checked.push(Section { title, item, layout, paragraphs });
             }
         }
         checked

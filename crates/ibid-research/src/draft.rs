@@ -1,5 +1,5 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
-use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem};
+use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout};
 
 /// A sentence and the evidence it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,7 @@ pub(crate) struct DraftLine {
 pub(crate) struct DraftSection {
     pub(crate) title: String,
     pub(crate) item: Option<ItemId>,
+    pub(crate) layout: SectionLayout,
     pub(crate) paragraphs: Vec<Vec<DraftLine>>,
 }
 

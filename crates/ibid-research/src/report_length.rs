@@ -77,7 +77,7 @@ fn words(line: &DraftLine) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::ItemId;
+    use ibid_core::domain::{ItemId, SectionLayout};
 
     use super::*;
 
@@ -89,6 +89,7 @@ mod tests {
         DraftSection {
             title: "Costs".to_owned(),
             item: Some(ItemId::new(1)),
+            layout: SectionLayout::Prose,
             paragraphs: vec![lines.iter().map(|it| line(*it)).collect()],
         }
     }

@@ -270,12 +270,14 @@ pub(crate) const MIN_PART_ANSWER_SCORE: f32 = 0.35;
 pub(crate) const MIN_STEP_SCORE: f32 = 0.25;
 /// Share of an item's best score below which a sentence does not belong in its section.
 pub(crate) const MIN_SECTION_SCORE_SHARE: f32 = 0.68;
+/// Share of the best answer's worth below which a sentence is left out of the section on the question.
+pub(crate) const MIN_SECTION_WORTH_SHARE: f32 = 0.7;
 /// Fit from which a sentence has the form of a step.
 pub(crate) const MIN_STEP_FIT: f32 = 0.8;
 /// Share of the best answer's score below which a sentence is not a finding.
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
 /// Share of the best answer's score below which the best sentence of an item is not a finding.
-pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.55;
+pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.7;
 /// Share of a claim's words that a quote must have to support it too.
 pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 0.75;
 /// Similarity above which two sentences say the same.

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::{
     Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
-    SectionPlan, WritingPlan,
+    SectionLayout, SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::{Error, ErrorKind, Result};
@@ -283,6 +283,7 @@ impl<'a> WriteContext<'a> {
         let previewed = sections.iter().map(|section| DraftSection {
             title: section.title.clone(),
             item: section.item,
+            layout: section.layout,
             paragraphs: section
                 .paragraphs
                 .iter()
@@ -495,6 +496,7 @@ impl<'a> WriteContext<'a> {
             sections.push(DraftSection {
                 title: planned.title.clone(),
                 item,
+                layout: SectionLayout::Prose,
                 paragraphs: lines
                     .chunks(MAX_PARAGRAPH_SENTENCES)
                     .map(<[DraftLine]>::to_vec)

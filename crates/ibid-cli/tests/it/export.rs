@@ -7,7 +7,7 @@ use ibid_core::domain::{
     Answer, Block, BlockKind, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Conflict,
     ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
     GateVerdict, ItemId, MethodNote, OpenItem, OutputMode, Page, PageDraft, Ratio, Report,
-    ReportChecks, Section, Source, SourceId, SourceKind, StopReason, Usage,
+    ReportChecks, Section, SectionLayout, Source, SourceId, SourceKind, StopReason, Usage,
 };
 use ibid_core::record::{Run, RunStatus};
 use ibid_report::json::ResultSubtype;
@@ -76,6 +76,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         sections: vec![Section {
             title: words.to_owned(),
             item: Some(ItemId::new(1)),
+            layout: SectionLayout::Prose,
             paragraphs: vec![vec![
                 claim(3, words, vec![cite(2, last(1))]),
                 claim(4, "Ten of 12 roofs leak.", vec![cite(1, last(0))]),

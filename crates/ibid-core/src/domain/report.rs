@@ -132,6 +132,27 @@ pub struct Finding {
     pub confidence: ConfidenceMark,
 }
 
+/// How the sentences of a section are laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SectionLayout {
+    /// As running text.
+    #[default]
+    Prose,
+    /// Each sentence as an item of a list: the answer to "which".
+    List,
+    /// Each sentence as a numbered step; a paragraph is one procedure.
+    Steps,
+}
+
+impl SectionLayout {
+    /// Whether it is running text.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_prose(&self) -> bool {
+        *self == SectionLayout::Prose
+    }
+}
+
 /// One section of the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Section {
@@ -139,6 +160,9 @@ pub struct Section {
     pub title: String,
     /// The item it answers; `None` for one that the plan wants without an item, such as an outlook.
     pub item: Option<ItemId>,
+    /// How its sentences are laid out.
+    #[serde(default, skip_serializing_if = "SectionLayout::is_prose")]
+    pub layout: SectionLayout,
     /// Its paragraphs.
     pub paragraphs: Vec<Vec<Claim>>,
 }

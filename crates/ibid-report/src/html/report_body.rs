@@ -12,7 +12,7 @@ use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
 use crate::phrases::{checks_line, local_path, pluralize};
 use crate::{PagesByHash, introduction};
-use ibid_core::domain::{Excerpt, OutputMode, Passage, Report};
+use ibid_core::domain::{Excerpt, OutputMode, Passage, Report, SectionLayout};
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -184,6 +184,11 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
         .map(|(section, n)| SectionView {
             id: format!("s-{n}"),
             title: format!("{n}. {}", single_line(&section.title)),
+            list_tag: match section.layout {
+                SectionLayout::Prose => None,
+                SectionLayout::List => Some("ul"),
+                SectionLayout::Steps => Some("ol"),
+            },
             paragraphs: section
                 .paragraphs
                 .iter()

@@ -89,6 +89,8 @@ pub struct SectionView {
     pub id: String,
     /// The heading, with its number.
     pub title: String,
+    /// The tag of the list that each paragraph is, if its sentences are items.
+    pub list_tag: Option<&'static str>,
     /// The paragraphs.
     pub paragraphs: Vec<Vec<ReportSentence>>,
 }

@@ -46,6 +46,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) share: f32,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
+    /// Whether it is an item of a list that lists what is asked for.
+    pub(crate) listed: bool,
     /// Whether it has the word asked for, or one like it.
     pub(crate) has_head: bool,
 }
@@ -78,6 +80,7 @@ pub(crate) fn rank_points<'a>(
             fit,
             share: scorer.term_share(&point.text),
             early: scorer.begins_with_subject(&point.text),
+            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]]),
             has_head: scorer.has_asked_head(&point.text),
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
@@ -88,7 +91,7 @@ pub(crate) fn rank_points<'a>(
             it.worth *= OTHER_AMOUNT_WEIGHT;
         }
         let first = &notes.evidence[point.evidence[0]];
-        if scorer.is_listed_member(first) {
+        if it.listed {
             it.worth += LISTED_MEMBER_BONUS;
         }
         let decides =

@@ -9,13 +9,13 @@ use crate::research_state::ResearchState;
 use crate::thresholds::{
     MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
     MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
-    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, MIN_STEP_FIT,
-    MIN_STEP_SCORE, TOKENS_PER_WORD,
+    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE,
+    MIN_SECTION_WORTH_SHARE, MIN_STEP_FIT, MIN_STEP_SCORE, TOKENS_PER_WORD,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, StopReason,
+    Question, QuestionKind, SectionLayout, Stance, StopReason,
 };
 
 use super::answer::{self, RankedPoint, YesNoTally};
@@ -145,7 +145,12 @@ fn sections_by_item(
         let paragraphs = section(notes, item.id, asked.then_some(kind), &own, page);
         if !paragraphs.is_empty() {
             let title = item.heading.clone();
-            sections.push(DraftSection { title, item: Some(item.id), paragraphs });
+            let layout = match asked.then_some(kind) {
+                Some(QuestionKind::HowTo) => SectionLayout::Steps,
+                Some(QuestionKind::List) => SectionLayout::List,
+                _ => SectionLayout::Prose,
+            };
+            sections.push(DraftSection { title, item: Some(item.id), layout, paragraphs });
         }
     }
     sections
@@ -241,15 +246,12 @@ fn matches_aspect(
     };
     let shares: Vec<f32> = ranked.iter().map(share).collect();
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
-    let member =
-        |it: &RankedPoint<'_>| scorer.is_listed_member(&notes.evidence[it.point.evidence[0]]);
-    let members: Vec<bool> = ranked.iter().map(member).collect();
-    let has_list = members.iter().filter(|member| **member).count() >= MIN_LIST_MEMBERS;
-    let rows = ranked.iter().zip(shares).zip(members);
-    rows.map(|((it, share), member)| {
+    let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LIST_MEMBERS;
+    let rows = ranked.iter().zip(shares);
+    rows.map(|(it, share)| {
         let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
         let matches = if has_list { it.share >= MIN_DECIDING_CONTENT_WORDS } else { true };
-        member || step || share >= least_share && matches
+        it.listed || step || share >= least_share && matches
     })
     .collect()
 }
@@ -317,7 +319,7 @@ fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
 }
 
 /// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no
-/// findings: they stay together in their section.
+/// findings, nor are the items of a list: they stay together in their section.
 fn pick_findings<'a>(
     notes: &EvidenceStore,
     kind: QuestionKind,
@@ -338,6 +340,7 @@ fn pick_findings<'a>(
             kind != QuestionKind::HowTo || ranked_point.point.items.first() != Some(&core)
         })
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
+        .filter(|ranked_point| !ranked_point.listed)
         .collect();
     let most = (left.len() / 3).clamp(3, MAX_KEY_FINDINGS).min(left.len());
     let fresh = |picked: &[&ClaimCluster], it: &ClaimCluster| {
@@ -381,11 +384,18 @@ fn section(
         .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
         .collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
-    // Half a procedure is of no use: a step stays, however few words it has of the question.
-    let step = |it: &RankedPoint<'_>| wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
+    let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
+    // Half a procedure or half a list is of no use: a step or item stays, however few words it has of the question. So does
+    // what says yes or no.
+    let whole = |it: &RankedPoint<'_>| {
+        let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
+        let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
+        step || it.listed || wanted == Some(QuestionKind::YesNo) && decides
+    };
     let own: Vec<(&ClaimCluster, f32)> = own
         .into_iter()
-        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || step(it))
+        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || whole(it))
+        .filter(|it| wanted.is_none() || it.worth >= top * MIN_SECTION_WORTH_SHARE || whole(it))
         .map(|it| (it.point, it.worth))
         .collect();
     let picked = select_by_mmr(&own, &page.used, most, page.room);

@@ -148,7 +148,7 @@ pub(crate) fn figure_conflict(
     Ok(Some(DraftConflict {
         about: prompts::phrases()?.conflict.about_answer.clone(),
         item: one.0.evidence.items[0],
-        likely: age_note(one.0.source, other.0.source)?,
+        likely: likely_reason((&one.0, &one.1.shown), (&other.0, &other.1.shown))?,
         sides: sides.iter().map(|side| (side.1.shown.clone(), statement_line(&side.0))).collect(),
     }))
 }
@@ -470,12 +470,89 @@ fn build_conflict(
     Ok(DraftConflict {
         about: fill_template(
             &words.about_number,
-            &[("terms", &common_words(&one.point.text, &other.point.text))],
+            &[("terms", &shared_subject(&one.point.text, &other.point.text))],
         ),
         item: item.copied().unwrap_or(one.evidence.items[0]),
+        likely: likely_reason((one, &x), (other, &y))?,
         sides: vec![(x, statement_line(one)), (y, statement_line(other))],
-        likely: age_note(one.source, other.source)?,
     })
+}
+
+/// Why two sides with different figures may both be right: they compare with different things, one holds on a condition, or
+/// one is older. `None` where nothing shows it.
+fn likely_reason(
+    one: (&Statement<'_>, &str),
+    other: (&Statement<'_>, &str),
+) -> Result<Option<String>> {
+    let words = &prompts::phrases()?.conflict;
+    let (text, other_text) = (&one.0.point.text, &other.0.point.text);
+    if let (Some(with), Some(other_with)) =
+        (tail_after(text, &["than"]), tail_after(other_text, &["than"]))
+        && !with.eq_ignore_ascii_case(&other_with)
+    {
+        let filled = [("one", with.as_str()), ("other", other_with.as_str())];
+        return Ok(Some(fill_template(&words.compared, &filled)));
+    }
+    let conditions = [tail_after(text, CONDITIONS), tail_after(other_text, CONDITIONS)];
+    let conditional = match &conditions {
+        [Some(condition), None] => Some((one.1, condition)),
+        [None, Some(condition)] => Some((other.1, condition)),
+        _ => None,
+    };
+    match conditional {
+        Some((side, condition)) => {
+            let filled = [("side", side), ("condition", condition.as_str())];
+            Ok(Some(fill_template(&words.condition, &filled)))
+        }
+        None => age_note(one.0.source, other.0.source),
+    }
+}
+
+/// Words that begin a condition of a figure.
+const CONDITIONS: &[&str] = &["when", "if", "including", "excluding", "unless"];
+/// Maximum number of words of a condition that is repeated.
+const MAX_CONDITION_WORDS: usize = 16;
+
+/// What follows the last of `markers` in a sentence, with the marker unless it is "than", up to a full stop or semicolon or the
+/// maximum number of words. `None` if there is no marker.
+fn tail_after(text: &str, markers: &[&str]) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().rposition(|word| markers.contains(&word.to_lowercase().as_str()))?;
+    let from = if markers == ["than"] { at + 1 } else { at };
+    let mut tail: Vec<&str> = Vec::new();
+    for word in words.iter().skip(from).take(MAX_CONDITION_WORDS) {
+        let ends =
+            word.ends_with([';', '.', '?', '!']) || markers == ["than"] && word.ends_with(',');
+        tail.push(word.trim_end_matches([',', ';', '.', '?', '!']));
+        if ends {
+            return Some(tail.join(" "));
+        }
+        if word.ends_with(',')
+            && let Some(last) = tail.last_mut()
+        {
+            *last = word;
+        }
+    }
+    let whole = from + tail.len() == words.len();
+    let text = tail.join(" ");
+    (!tail.is_empty())
+        .then(|| if whole { text } else { format!("{}…", text.trim_end_matches(',')) })
+}
+
+/// Words that two sentences on one subject begin with.
+const MIN_SHARED_OPENING: usize = 3;
+
+/// What two sentences are both about: their common beginning, or else the words they share.
+fn shared_subject(one: &str, other: &str) -> String {
+    let (words, there): (Vec<&str>, Vec<&str>) =
+        (one.split_whitespace().collect(), other.split_whitespace().collect());
+    let same = words.iter().zip(&there).take_while(|(a, b)| a == b).count();
+    let opening = &words[..same];
+    let content = opening.iter().filter(|word| !is_stop_word(&word.to_lowercase())).count();
+    if same >= MIN_SHARED_OPENING && content >= 2 {
+        return format!("“{} …”", opening.join(" ").trim_end_matches([',', ':', ';']));
+    }
+    common_words(one, other)
 }
 
 /// A note on which source is older, where that may be why they disagree.

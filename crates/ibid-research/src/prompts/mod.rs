@@ -245,6 +245,8 @@ words!(ConfidenceWords {
     superseded: String,
 });
 words!(ConflictWords {
+    compared: String,
+    condition: String,
     older: String,
     about_number: String,
     about_answer: String,

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::plan_from_brief;
     use crate::test_support::brief;
-    use ibid_core::domain::ItemId;
+    use ibid_core::domain::{ItemId, SectionLayout};
 
     fn kept(asked: &str, lines: &[&str]) -> Vec<String> {
         let brief = brief(asked);
@@ -112,6 +112,7 @@ mod tests {
         let mut sections = vec![DraftSection {
             title: "Whatever".to_owned(),
             item: Some(ItemId::new(1)),
+            layout: SectionLayout::Prose,
             paragraphs: vec![lines.iter().map(line).collect()],
         }];
         let cut = cut_irrelevant(brief.kind, &mut sections, &mut scorer).unwrap();

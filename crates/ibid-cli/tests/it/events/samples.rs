@@ -7,9 +7,9 @@ use ibid_core::domain::{
     IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, OpenItem, OutputMode, Page,
     PageDraft, Plan, QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio,
     ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId, RuntimeProgress, Section,
-    SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason, Strategy,
-    TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote,
-    WordOrigin, WritingPlan,
+    SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason,
+    Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Vertical,
+    Vote, WordOrigin, WritingPlan,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -435,6 +435,7 @@ fn report() -> Report {
         sections: vec![Section {
             title: "What it is".to_owned(),
             item: Some(ItemId::new(1)),
+            layout: SectionLayout::Prose,
             paragraphs: vec![vec![claim(5)]],
         }],
         conflicts: vec![conflict()],

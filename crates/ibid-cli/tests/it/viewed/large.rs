@@ -1,7 +1,7 @@
 //! Long runs and long reports stay pages of a size that a browser shows at once.
 use ibid_core::domain::{
     Block, BlockKind, Citation, Claim, ClaimId, EvidenceId, ItemId, Page, PageDraft, Report,
-    Section, Source, SourceId, SourceKind,
+    Section, SectionLayout, Source, SourceId, SourceKind,
 };
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::PagesByHash;
@@ -112,6 +112,7 @@ fn long_report(n: u32) -> (Report, PagesByHash) {
     report.sections.push(Section {
         title: "Roof by roof".to_owned(),
         item: Some(ItemId::new(1)),
+        layout: SectionLayout::Prose,
         paragraphs: claims.collect::<Vec<_>>().chunks(5).map(<[Claim]>::to_vec).collect(),
     });
     pages.insert(read.hash().clone(), read);

@@ -43,6 +43,9 @@ impl RelevanceScorer {
         {
             return Stance::Neutral;
         }
+        if claim.objects_follow && !self.acts_on_object(claim, clause) {
+            return Stance::Neutral;
+        }
         let ids = self.ids(clause);
         let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
         let says_verb = claim.verb.is_none_or(says_verb)
@@ -75,6 +78,33 @@ impl RelevanceScorer {
         let verb_is_before =
             claim.verb.is_some_and(|verb| self.match_strength(verb, &ids) >= MIN_WORD_MATCH);
         has_denial(if verb_is_before { &before } else { clause }, words)
+    }
+
+    /// Whether the verb of a clause is said of an object of the question: the object or a pronoun follows it, or the verb is
+    /// passive. "Green roofs carried panels" does not say that something carries green roofs.
+    fn acts_on_object(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        const PRONOUNS: [&str; 5] = ["it", "them", "this", "these", "so"];
+        const AUXILIARIES: [&str; 6] = ["is", "are", "was", "were", "be", "been"];
+        let words = tokens(clause);
+        let Some(verb) = claim.verb.filter(|_| !claim.objects.is_empty()) else {
+            return true;
+        };
+        let is_verb = |scorer: &mut Self, word: &str| {
+            let ids = scorer.ids(word);
+            scorer.match_strength(verb, &ids) >= MIN_WORD_MATCH
+        };
+        let Some(at) = words.iter().position(|word| is_verb(self, &word.text)) else {
+            return true;
+        };
+        let passive = words[..at].iter().rev().take(3);
+        if passive.into_iter().any(|word| AUXILIARIES.contains(&word.text.as_str())) {
+            return true;
+        }
+        words[at + 1..].iter().any(|word| {
+            let ids = self.ids(&word.text);
+            PRONOUNS.contains(&word.text.as_str())
+                || claim.objects.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
+        })
     }
 
     /// Whether a clause has a verb only as a noun: "the energy for cooling".
@@ -245,6 +275,11 @@ mod tests {
                 "Can any flat roof carry a green roof?",
                 "Most concrete flat roofs can carry an extensive green roof without strengthening.",
                 Stance::Against,
+            ),
+            (
+                "Can any flat roof carry a green roof?",
+                "Eleven of the green roofs carried solar panels.",
+                Stance::Neutral,
             ),
             (
                 "Can a concrete roof carry a green roof?",

@@ -15,6 +15,8 @@ pub(super) struct YesNoClaim {
     pub(super) verb: Option<u32>,
     /// What the verb is asked of: "floods" of "do roofs prevent floods".
     pub(super) objects: Vec<u32>,
+    /// Whether they follow the verb, and do not specify it: "a fire risk".
+    pub(super) objects_follow: bool,
     /// All content words of a question whose claim is not known: only a sentence with all of them decides it.
     pub(super) all_words: Vec<u32>,
     /// Whether the question asks of every member of a kind: "can any roof carry plants".
@@ -47,6 +49,7 @@ impl YesNoClaim {
         let claim_is_known = verb.is_some() || asks_enough;
         let verb = verb
             .filter(|verb| !asks_enough && related.is_none() && !words.light_verbs.contains(verb));
+        let objects_follow = related.is_none() && named.is_none() && verb.is_some();
         let objects: Vec<String> = match (related.or(named), verb.as_deref()) {
             (Some((_, objects)), _) => objects,
             (None, None) => Vec::new(),
@@ -65,6 +68,7 @@ impl YesNoClaim {
         };
         Some(YesNoClaim {
             objects: objects.iter().map(|object| lexicon.id(object)).collect(),
+            objects_follow,
             all_words,
             asks_every: words.every.any_in(&asked),
             verb: verb.map(|verb| lexicon.id(&verb)),

@@ -295,6 +295,21 @@ fn drop_running_lines(pages: &mut Pages) {
                 .is_some_and(|offset| parse_page_number(bare) == Some(i64::from(*number) + offset));
             !(is_edge && (is_own_number || is_running) || is_printed_number)
         });
+        if let Some(last) = blocks.last_mut() {
+            cut_glued_page_number(last, *number);
+        }
+    }
+}
+
+/// Removes the number of the page from the end of its last paragraph where the paragraph goes on: a parser that does not see
+/// the foot of the page as apart joins "the roof costs" and "1".
+fn cut_glued_page_number(last: &mut Block, page: u32) {
+    let Some(before) = last.text.strip_suffix(&format!(" {page}")) else {
+        return;
+    };
+    let goes_on = before.ends_with(|c: char| c.is_lowercase() || c == ',');
+    if last.kind == BlockKind::Prose && goes_on {
+        last.text.truncate(before.len());
     }
 }
 
@@ -401,6 +416,24 @@ mod tests {
             pages.iter().all(|(_, it)| it.iter().all(|it| !it.text.starts_with("Journal"))),
             "{pages:?}"
         );
+    }
+
+    #[test]
+    fn a_page_number_joined_to_an_open_sentence_is_dropped_and_a_figure_stays() {
+        let cut = |text: &str, page: u32| {
+            let mut pages: Pages = vec![(page, vec![Block::new(BlockKind::Prose, text)])];
+            drop_running_lines(&mut pages);
+            pages[0].1[0].text.clone()
+        };
+        assert_eq!(
+            cut("At 62 euros the green roof costs 1", 1),
+            "At 62 euros the green roof costs"
+        );
+        assert_eq!(
+            cut("At 62 euros the green roof costs 1.", 1),
+            "At 62 euros the green roof costs 1."
+        );
+        assert_eq!(cut("The green roof costs 12", 1), "The green roof costs 12");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Whether a sentence can be used in a report, and how it is cleaned.
 use crate::prompts::SentenceWords;
-use ibid_core::domain::words::{Number, Token, numbers, tokens};
+use ibid_core::domain::words::{Number, Token, is_stop_word, numbers, tokens};
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{sentence_case, spaced};
@@ -47,6 +47,7 @@ pub(crate) fn fitness(
         || seen.words < MIN_SENTENCE_WORDS
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
+        || (!stop && kind == BlockKind::Prose && breaks_off(text, words))
         || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')
         || text.contains("? ") && seen.words < 25
         || is_reference(text, seen)
@@ -56,6 +57,12 @@ pub(crate) fn fitness(
         return None;
     }
     Some(form_score(text, kind, stop, seen, words))
+}
+
+/// Whether a text without a full stop ends in a word that wants another: "the green roof costs".
+fn breaks_off(text: &str, words: &SentenceWords) -> bool {
+    let last = text.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    is_stop_word(last) || last.starts_with(char::is_lowercase) && words.verbs.contains(last)
 }
 
 /// Whether a lower-case text begins by telling what to do.

@@ -5,10 +5,12 @@ use crate::{
     train_extractor, web,
 };
 
+type ComponentFn = fn(&[String]) -> Outcome;
+
 /// One way to run a component: on which data, unless its arguments say otherwise, and what runs it.
 pub(crate) struct Form {
     pub(crate) data: &'static str,
-    pub(crate) run: fn(&[String]) -> Outcome,
+    pub(crate) run: ComponentFn,
 }
 
 /// A component: its whole form, and a small one that shows in seconds, in any checkout, that it still measures.
@@ -19,159 +21,65 @@ pub(crate) struct Component {
     pub(crate) small: Form,
 }
 
+const fn component(
+    name: &'static str,
+    text: &'static str,
+    whole: (&'static str, ComponentFn),
+    small: (&'static str, ComponentFn),
+) -> Component {
+    let run = Form { data: whole.0, run: whole.1 };
+    Component { name, text, run, small: Form { data: small.0, run: small.1 } }
+}
+
 const LIBRARY: &str = "the sample library";
 const TEXTS: &str = "the plain texts of the sample library";
 const GENERATED: &str = "generated rows";
 
 /// All components, in the order of the usage.
+#[rustfmt::skip]
 pub(crate) const COMPONENTS: &[Component] = &[
-    Component {
-        name: "quotes",
-        text: "every citation of many runs against the stored pages",
-        run: Form { data: "the sample library and four public sets", run: quotes::run },
-        small: Form { data: LIBRARY, run: quotes::small },
-    },
-    Component {
-        name: "speed",
-        text: "start, runs, memory, reading and indexing against their bounds",
-        run: Form { data: "the sample library, BioASQ and 199 web pages", run: speed::run },
-        small: Form { data: "the sample library and generated rows", run: speed::small },
-    },
-    Component {
-        name: "answers",
-        text: "what reports answer, and whether they keep to the matter",
-        run: Form { data: "BioASQ and MultiHop-RAG, development halves", run: answers::run },
-        small: Form { data: LIBRARY, run: answers::small },
-    },
-    Component {
-        name: "strategies",
-        text: "the four ways to gather, on the same questions",
-        run: Form {
-            data: "BioASQ, MultiHop-RAG and RAMDocs, development halves",
-            run: strategies::run,
-        },
-        small: Form { data: "the sample library and generated rows", run: strategies::small },
-    },
-    Component {
-        name: "crash",
-        text: "kills at random moments and at every named point",
-        run: Form { data: LIBRARY, run: crash::run },
-        small: Form { data: TEXTS, run: crash::small },
-    },
-    Component {
-        name: "attribution",
-        text: "claims against sources",
-        run: Form { data: "nine sets of claims, development halves", run: attribution::run },
-        small: Form { data: GENERATED, run: attribution::small },
-    },
-    Component {
-        name: "conflicts",
-        text: "documents that answer one question differently",
-        run: Form { data: "RAMDocs and AVeriTeC, development halves", run: conflicts::run },
-        small: Form { data: GENERATED, run: conflicts::small },
-    },
-    Component {
-        name: "documents",
-        text: "every file through the readers",
-        run: Form { data: "the folders named", run: documents::run },
-        small: Form { data: LIBRARY, run: documents::small },
-    },
-    Component {
-        name: "linear",
-        text: "documents written to be slow to read, from 64 kB to 8 MB",
-        run: Form { data: "generated documents", run: linear::run },
-        small: Form {
-            data: "generated documents of one family for each reader",
-            run: linear::small,
-        },
-    },
-    Component {
-        name: "extract",
-        text: "main-content extraction against gold pages, beside other extractors",
-        run: Form {
-            data: "WCXB, Zyte's and trafilatura's pages, development halves",
-            run: extract::run,
-        },
-        small: Form { data: "generated pages", run: extract::small },
-    },
-    Component {
-        name: "dates",
-        text: "publication dates of pages against gold dates, beside htmldate",
-        run: Form { data: "htmldate's pages, development half", run: dates::run },
-        small: Form { data: "generated pages", run: dates::small },
-    },
-    Component {
-        name: "retrieve",
-        text: "ranking on judged collections, beside BM25 and its libraries",
-        run: Form { data: "the collections named", run: retrieve::once },
-        small: Form { data: GENERATED, run: retrieve::small_once },
-    },
-    Component {
-        name: "multihop",
-        text: "the same asked in several steps",
-        run: Form { data: "the collections named", run: retrieve::steps },
-        small: Form { data: GENERATED, run: retrieve::small_steps },
-    },
-    Component {
-        name: "rerank",
-        text: "passages in order of graded judgements",
-        run: Form { data: "the collections named", run: rerank::run },
-        small: Form { data: GENERATED, run: rerank::small },
-    },
-    Component {
-        name: "memory",
-        text: "peak memory of indexing 100,000 passages, and of searching them",
-        run: Form { data: "generated passages", run: memory::run },
-        small: Form { data: "500 generated passages", run: memory::small },
-    },
-    Component {
-        name: "load",
-        text: "many runs at once on a server that is running",
-        run: Form { data: "a server that is running", run: load::run },
-        small: Form {
-            data: "a server of its own over the plain texts of the sample library",
-            run: load::small,
-        },
-    },
-    Component {
-        name: "web",
-        text: "many pages of the web at once, beside the slowest, and their memory",
-        run: Form { data: "generated pages on loopback", run: web::run },
-        small: Form {
-            data: "few generated pages on loopback that are a tenth as large and wait a tenth as long",
-            run: web::small,
-        },
-    },
-    Component {
-        name: "injection",
-        text: "pages that give orders, and a model that obeys them",
-        run: Form { data: "123 pages, development half", run: injection::run },
-        small: Form { data: "generated pages", run: injection::small },
-    },
-    Component {
-        name: "reports",
-        text: "what reports look like, beside those of other systems",
-        run: Form {
-            data: "the sample library, BioASQ, one long text, and reports of other systems",
-            run: reports::run,
-        },
-        small: Form { data: TEXTS, run: reports::small },
-    },
-    Component {
-        name: "recordings",
-        text: "recorded calls of real interfaces through the wires",
-        run: Form { data: "the recordings named", run: recordings::run },
-        small: Form { data: "calls written after the documentation", run: recordings::small },
-    },
-    Component {
-        name: "fit",
-        text: "the trees of the main-text extraction, fitted again",
-        run: Form {
-            data: "WCXB, Zyte's, trafilatura's and Readability's pages, development halves",
-            run: train_extractor::run,
-        },
-        small: Form { data: "generated pages", run: train_extractor::small },
-    },
+    component("quotes", "every citation of many runs against the stored pages",
+        ("the sample library and four public sets", quotes::run), (LIBRARY, quotes::small)),
+    component("speed", "start, runs, memory, reading and indexing against their bounds",
+        ("the sample library, BioASQ and 199 web pages", speed::run), ("the sample library and generated rows", speed::small)),
+    component("answers", "what reports answer, and whether they keep to the matter",
+        ("BioASQ and MultiHop-RAG, development halves", answers::run), (LIBRARY, answers::small)),
+    component("strategies", "the four ways to gather, on the same questions",
+        ("BioASQ, MultiHop-RAG and RAMDocs, development halves", strategies::run), ("the sample library and generated rows", strategies::small)),
+    component("crash", "kills at random moments and at every named point",
+        (LIBRARY, crash::run), (TEXTS, crash::small)),
+    component("attribution", "claims against sources",
+        ("nine sets of claims, development halves", attribution::run), (GENERATED, attribution::small)),
+    component("conflicts", "documents that answer one question differently",
+        ("RAMDocs and AVeriTeC, development halves", conflicts::run), (GENERATED, conflicts::small)),
+    component("documents", "every file through the readers",
+        ("the folders named", documents::run), (LIBRARY, documents::small)),
+    component("linear", "documents written to be slow to read, from 64 kB to 8 MB",
+        ("generated documents", linear::run), ("generated documents of one family for each reader", linear::small)),
+    component("extract", "main-content extraction against gold pages, beside other extractors",
+        ("WCXB, Zyte's and trafilatura's pages, development halves", extract::run), ("generated pages", extract::small)),
+    component("dates", "publication dates of pages against gold dates, beside htmldate",
+        ("htmldate's pages, development half", dates::run), ("generated pages", dates::small)),
+    component("retrieve", "ranking on judged collections, beside BM25 and its libraries",
+        ("the collections named", retrieve::once), (GENERATED, retrieve::small_once)),
+    component("multihop", "the same asked in several steps",
+        ("the collections named", retrieve::steps), (GENERATED, retrieve::small_steps)),
+    component("rerank", "passages in order of graded judgements",
+        ("the collections named", rerank::run), (GENERATED, rerank::small)),
+    component("memory", "peak memory of indexing 100,000 passages, and of searching them",
+        ("generated passages", memory::run), ("500 generated passages", memory::small)),
+    component("load", "many runs at once on a server that is running",
+        ("a server that is running", load::run), ("a server of its own over the plain texts of the sample library", load::small)),
+    component("web", "many pages of the web at once, beside the slowest, and their memory",
+        ("generated pages on loopback", web::run), ("few generated pages on loopback that are a tenth as large and wait a tenth as long", web::small)),
+    component("injection", "pages that give orders, and a model that obeys them",
+        ("123 pages, development half", injection::run), ("generated pages", injection::small)),
+    component("reports", "what reports look like, beside those of other systems",
+        ("the sample library, BioASQ, one long text, and reports of other systems", reports::run), (TEXTS, reports::small)),
+    component("recordings", "recorded calls of real interfaces through the wires",
+        ("the recordings named", recordings::run), ("calls written after the documentation", recordings::small)),
+    component("fit", "the trees of the main-text extraction, fitted again",
+        ("WCXB, Zyte's, trafilatura's and Readability's pages, development halves", train_extractor::run), ("generated pages", train_extractor::small)),
 ];
 
 #[cfg(test)]

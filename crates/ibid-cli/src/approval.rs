@@ -69,14 +69,6 @@ fn validate_change(words: &str) -> Result<String> {
     }
 }
 
-/// What a line that the user typed means.
-pub(super) enum ApprovalReply {
-    /// Send this to the run.
-    Send(RunCommand),
-    /// Ask again.
-    Again,
-}
-
 /// A plan that may await approval, gathered from events.
 #[derive(Default)]
 pub(super) struct PendingPlan {
@@ -182,36 +174,36 @@ impl PendingPlan {
         ));
     }
 
-    /// What the line `reply` means. Prints what it asks to see, and faults.
+    /// The command that the line `reply` means; `None` to ask again. Prints what the line asks to see, and faults.
     pub(super) fn parse_reply(
         &mut self,
         reply: &str,
         run: &RunId,
         env: &ProcessEnv,
         console: Console,
-    ) -> ApprovalReply {
+    ) -> Option<RunCommand> {
         let approval = match reply.to_lowercase().as_str() {
             "" | "y" | "yes" | "go" | "ok" => Ok(Approval::Approve),
             "n" | "no" | "stop" => {
                 console.eprint_line(&format!(
                     "stopped before anything was spent on this plan; to use it later: ibid export {run} -f plan -o plan.json, then ibid run --plan plan.json"
                 ));
-                return ApprovalReply::Send(RunCommand::Cancel);
+                return Some(RunCommand::Cancel);
             }
             "p" | "plan" => {
                 if let Some(view) = &self.view {
                     console.eprint_line(&view.full_text(console.err));
                 }
-                return ApprovalReply::Again;
+                return None;
             }
             "e" | "edit" => self.edit(run, env),
             _ => validate_change(reply).map(Approval::RequestChanges),
         };
         match approval {
-            Ok(approval) => ApprovalReply::Send(RunCommand::Approve(approval)),
+            Ok(approval) => Some(RunCommand::Approve(approval)),
             Err(fault) => {
                 console.print_error(&fault);
-                ApprovalReply::Again
+                None
             }
         }
     }

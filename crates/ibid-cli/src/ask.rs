@@ -6,7 +6,7 @@ use crate::find_run::find;
 use crate::follow::follow;
 use crate::model_notice::print_model;
 use crate::question::{add_interaction, build_question, question_text, require_sources};
-use crate::report_output::check_output_path;
+use crate::report_output::{RunOutput, check_output_path};
 use crate::runtime::with_app;
 use crate::sources::{apply_filters, named_folders};
 use crate::{help, input_files};
@@ -70,7 +70,7 @@ fn start(
     print_model(&loaded.settings, console);
     with_app(loaded, async |app| {
         let running = app.start(question).await?;
-        follow(app, running, &args.output, env, console).await
+        follow(app, running, RunOutput::new(&args.output, env, console)).await
     })
 }
 
@@ -109,7 +109,7 @@ fn start_follow_up(
         override_sources(&mut question, args, loaded, env)?;
         let question = require_sources(add_interaction(question, text, args, env)?)?;
         let running = app.start(question).await?;
-        follow(app, running, &args.output, env, console).await
+        follow(app, running, RunOutput::new(&args.output, env, console)).await
     })
 }
 

@@ -4,7 +4,7 @@ use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{find, with_report};
 use crate::follow::follow;
-use crate::report_output::check_output_path;
+use crate::report_output::{RunOutput, check_output_path};
 use crate::runtime::with_app;
 use ibid::app::{App, diff_reports};
 use ibid::config::{LoadedConfig, ProcessEnv};
@@ -62,7 +62,7 @@ pub(super) fn rerun(
         let again = App::open(settings).await?;
         let running = again.start(question).await?;
         let new = running.id.clone();
-        let exit = follow(&again, running, &args.output, env, console).await?;
+        let exit = follow(&again, running, RunOutput::new(&args.output, env, console)).await?;
         if console.quiet {
             return Ok(exit);
         }

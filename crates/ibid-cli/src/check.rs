@@ -15,7 +15,7 @@ use crate::signals::unless_stopped;
 use crate::sources::all_folders;
 use ibid::app::audit::{AuditVerdict, AuditedClaim, CitedSource, SourceLookup, SourceVerdict};
 use ibid::app::spending::SpendGrant;
-use ibid::app::{Audit, NamedFiles};
+use ibid::app::{Audit, AuditTask, NamedFiles};
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::audit::{AuditCounts, to_json};
@@ -50,11 +50,9 @@ pub(super) fn check(
     with_app(loaded, async |app| {
         let progress = indexing::progress_fn(console);
         let files = NamedFiles::Below(&base);
+        let task = AuditTask { text, files, folders: &folders, web: args.web };
         let grant = SpendGrant::for_operator(&loaded.settings.budget);
-        let work = async {
-            let checked = app.check(text, files, &folders, args.web, &progress, grant);
-            Ok(checked.await?)
-        };
+        let work = async { Ok(app.check(task, &progress, grant).await?) };
         let audit = unless_stopped(console, work).await?;
         drop(progress);
         deliver(&audit, args, shown, env, console)

@@ -15,7 +15,7 @@ use crate::progress::clip;
 use crate::runtime::{block_on, with_app};
 use crate::signals::unless_stopped;
 use crate::sources::all_folders;
-use ibid::app::{Filter, ProgressFn, RefreshSummary, SearchHit, check_row, document_reader};
+use ibid::app::{ProgressFn, RefreshSummary, SearchHit, check_row, document_reader};
 use ibid::config::{LoadedConfig, ProcessEnv, Settings};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
@@ -133,9 +133,7 @@ pub(super) fn search(
             let mut progress: ProgressFn = indexing::progress_fn(console);
             for batch in rows.chunks(QUERIES_AT_ONCE) {
                 let texts: Vec<String> = batch.iter().map(|row| row.1.clone()).collect();
-                let found = app
-                    .search(&folders, &texts, args.n as usize, &Filter::default(), &progress)
-                    .await?;
+                let found = app.search(&folders, &texts, args.n as usize, &progress).await?;
                 // Only the first search indexes the folders.
                 progress = Arc::new(|_| {});
                 for (row, found) in batch.iter().zip(found) {

@@ -1,10 +1,9 @@
 //! Following a run: progress on stderr, the report or JSON on stdout, and what Ctrl-C, keys and answers do meanwhile.
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::args::OutputArgs;
 use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::indexing;
@@ -12,7 +11,7 @@ use crate::live::{LiveCommand, LiveScreen, STOPS_ON_LEAVE, next_command};
 use crate::online_eval::judge_online;
 use crate::progress_screen::ProgressScreen;
 use crate::prompts::Prompter;
-use crate::report_output::deliver;
+use crate::report_output::{RunOutput, deliver};
 use crate::signals::Signals;
 use ibid::app::{App, IndexProgress, RunHandle};
 use ibid::config::ProcessEnv;
@@ -29,15 +28,9 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Those of the run, of the terminal and of the output.
-pub(super) async fn follow(
-    app: &App,
-    running: RunHandle,
-    output: &OutputArgs,
-    env: &ProcessEnv,
-    console: Console,
-) -> CommandResult {
-    let began = Instant::now();
-    let mut view = RunFollower::open(app, running.id.clone(), output, env, console, began)?;
+pub(super) async fn follow(app: &App, running: RunHandle, output: RunOutput<'_>) -> CommandResult {
+    let console = output.console;
+    let mut view = RunFollower::open(app, running.id.clone(), output)?;
     let mut signals = Signals::listen()?;
     let mut tick = tokio::time::interval(REDRAW_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -72,7 +65,7 @@ pub(super) async fn follow(
     }
     view.close();
     let pages = app.report_pages(run.report.as_deref()).await?;
-    let exit = deliver(&run, &pages, output, env, console, began)?;
+    let exit = deliver(&run, &pages, output)?;
     judge_online(app, &run, console).await;
     if let Some(fault) = app.telemetry_error() {
         console.eprint_line(&format!(
@@ -98,15 +91,9 @@ struct RunFollower<'a> {
 }
 
 impl<'a> RunFollower<'a> {
-    fn open(
-        app: &'a App,
-        id: RunId,
-        output: &OutputArgs,
-        env: &'a ProcessEnv,
-        console: Console,
-        began: Instant,
-    ) -> Result<RunFollower<'a>> {
-        let live = LiveScreen::open(&id, output, console)?;
+    fn open(app: &'a App, id: RunId, output: RunOutput<'a>) -> Result<RunFollower<'a>> {
+        let RunOutput { args, env, console, began } = output;
+        let live = LiveScreen::open(&id, args, console)?;
         // Only one of the two displays may draw.
         let progress_console = match live {
             Some(_) => Console { quiet: true, live: false, ..console },
@@ -116,7 +103,7 @@ impl<'a> RunFollower<'a> {
             app,
             env,
             console,
-            progress: ProgressScreen::new(&id, output, progress_console, began),
+            progress: ProgressScreen::new(&id, args, progress_console, began),
             id,
             live,
             prompter: Prompter::default(),
@@ -144,15 +131,21 @@ impl<'a> RunFollower<'a> {
 
     /// Takes a line that the user typed; `None` is the end of input. Breaks if the run is left waiting for approval.
     async fn take_answer(&mut self, answer: Option<String>) -> Result<ControlFlow<()>> {
-        let flow =
-            self.prompter.accept_answer(answer, self.app, &self.id, self.env, self.console).await?;
-        if flow.is_break() {
-            let id = &self.id;
-            self.console.eprint_line(&format!(
-                "the plan still awaits approval; continue with: ibid resume {id}"
-            ));
+        let id = &self.id;
+        match self.prompter.accept_answer(answer, id, self.env, self.console) {
+            ControlFlow::Continue(command) => {
+                if let Some(command) = command {
+                    self.app.send_command(id, command).await?;
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+            ControlFlow::Break(()) => {
+                self.console.eprint_line(&format!(
+                    "the plan still awaits approval; continue with: ibid resume {id}"
+                ));
+                Ok(ControlFlow::Break(()))
+            }
         }
-        Ok(flow)
     }
 
     /// Does what a key or a signal asks for. Breaks if this process stops working on the run.
@@ -211,8 +204,8 @@ impl<'a> RunFollower<'a> {
         if self.prompter.is_open() {
             self.console.eprint_line("");
         }
-        let kept = if indexing { "; what is indexed so far is kept" } else { "" };
-        self.console.eprint_line(&format!("stopped{kept}; continue with: ibid resume {}", self.id));
+        let note = if indexing { "; what is indexed so far is kept" } else { "" };
+        self.console.eprint_line(&format!("stopped{note}; continue with: ibid resume {}", self.id));
     }
 
     /// Asks what is due, and redraws unless an answer is being typed.

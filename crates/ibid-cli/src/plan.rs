@@ -8,7 +8,7 @@ use crate::find_run::find;
 use crate::input_files;
 use crate::plan_view::{PlanView, PlannerAttempt};
 use crate::question::build_question;
-use crate::report_output::{output_path, write_text};
+use crate::report_output::{output_path, write_or_print, write_text};
 use crate::runtime::with_app;
 use crate::signals::until_stopped;
 use ibid::app::App;
@@ -95,16 +95,7 @@ pub(super) fn export(
         };
         let view =
             PlanView { models: None, reasoning: Vec::new(), question, brief, plan, attempt: None };
-        let text = view.file();
-        match path {
-            Some(path) => {
-                let path = output_path(path, "plan.json")?;
-                write_text(&path, &text)?;
-                console.eprint_line(&format!("wrote {}", path.display()));
-            }
-            None => console.print(&text)?,
-        }
-        Ok(ExitStatus::Delivered)
+        write_or_print(&view.file(), path, "plan.json", console)
     })
 }
 

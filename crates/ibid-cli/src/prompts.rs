@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tokio::sync::oneshot;
 
-use crate::approval::{ApprovalReply, PendingPlan};
+use crate::approval::PendingPlan;
 use crate::console::Console;
 use ibid::app::App;
 use ibid::config::ProcessEnv;
@@ -103,26 +103,32 @@ impl Prompter {
         }
     }
 
-    /// Takes a line, and sends the answers to the run once they are complete. Breaks if input ended at a plan, which then
-    /// keeps waiting.
-    ///
-    /// # Errors
-    /// Those of sending to the run.
-    pub(super) async fn accept_answer(
+    /// Takes a line. Returns the command to send to the run once the answers are complete. Breaks if input ended at a plan, which
+    /// then keeps waiting.
+    pub(super) fn accept_answer(
         &mut self,
         reply: Option<String>,
-        app: &App,
         run: &RunId,
         env: &ProcessEnv,
         console: Console,
-    ) -> Result<ControlFlow<()>> {
+    ) -> ControlFlow<(), Option<RunCommand>> {
         self.line = None;
         if !console.live || reply.is_none() {
             // No echoed Enter has ended the line of the prompt.
             console.eprint_line("");
         }
         if self.questions.is_empty() {
-            return self.accept_plan_reply(reply, app, run, env, console).await;
+            let Some(reply) = reply else {
+                return ControlFlow::Break(());
+            };
+            let command = self.plan.parse_reply(reply.trim(), run, env, console);
+            if command.is_some() {
+                self.plan.clear();
+            } else {
+                self.plan.prompt(console);
+                self.read_line();
+            }
+            return ControlFlow::Continue(command);
         }
         match reply {
             Some(text) => self.answers.push(text.trim().to_owned()),
@@ -131,35 +137,9 @@ impl Prompter {
         if self.answers.len() < self.questions.len() {
             self.prompt(console);
             self.read_line();
-            return Ok(ControlFlow::Continue(()));
+            return ControlFlow::Continue(None);
         }
         self.questions.clear();
-        let answers = std::mem::take(&mut self.answers);
-        app.send_command(run, RunCommand::Reply(answers)).await?;
-        Ok(ControlFlow::Continue(()))
-    }
-
-    async fn accept_plan_reply(
-        &mut self,
-        reply: Option<String>,
-        app: &App,
-        run: &RunId,
-        env: &ProcessEnv,
-        console: Console,
-    ) -> Result<ControlFlow<()>> {
-        let Some(reply) = reply else {
-            return Ok(ControlFlow::Break(()));
-        };
-        match self.plan.parse_reply(reply.trim(), run, env, console) {
-            ApprovalReply::Send(command) => {
-                self.plan.clear();
-                app.send_command(run, command).await?;
-            }
-            ApprovalReply::Again => {
-                self.plan.prompt(console);
-                self.read_line();
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(Some(RunCommand::Reply(std::mem::take(&mut self.answers))))
     }
 }

@@ -1,14 +1,13 @@
 //! Recordings: `ibid export R -f recording`, `ibid replay FILE`.
 use std::io::Read as _;
 use std::path::Path;
-use std::time::Instant;
 
 use crate::args::ReplayArgs;
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::follow::follow;
-use crate::report_output::{check_output_path, deliver};
+use crate::report_output::{RunOutput, check_output_path, deliver, write_or_print};
 use crate::runtime::with_app;
 use crate::signals::until_stopped;
 use crate::sources::{apply_filters, named_folders};
@@ -27,23 +26,8 @@ pub(super) fn export(
 ) -> CommandResult {
     with_app(loaded, async |app| {
         let recording = app.recording(&find(app, name).await?).await?;
-        let text = recording.to_jsonl()?;
-        let Some(path) = path else {
-            console.print(&text)?;
-            return Ok(ExitStatus::Delivered);
-        };
-        let path = if path.is_dir() {
-            path.join(format!("{}.recording.jsonl", recording.run))
-        } else {
-            path.to_owned()
-        };
-        std::fs::write(&path, text).map_err(|fault| {
-            Error::new(ErrorKind::Setup, format!("writing -o {}", path.display()))
-                .with_source(fault)
-                .with_hint("name a writable file or directory")
-        })?;
-        console.eprint_line(&format!("wrote {}", path.display()));
-        Ok(ExitStatus::Delivered)
+        let name = format!("{}.recording.jsonl", recording.run);
+        write_or_print(&recording.to_jsonl()?, path, &name, console)
     })
 }
 
@@ -55,11 +39,12 @@ pub(super) fn replay(
     console: Console,
 ) -> CommandResult {
     let recording = load_recording(&args.file, env)?;
+    let output = || RunOutput::new(&args.output, env, console);
     if args.has_overrides() {
         let question = changed_question(&recording.question, args, loaded, env)?;
-        with_app(loaded, async |app| fork(app, &recording, question, args, env, console).await)
+        with_app(loaded, async |app| fork(app, &recording, question, output()).await)
     } else {
-        with_app(loaded, async |app| replay_report(app, &recording, args, env, console).await)
+        with_app(loaded, async |app| replay_report(app, &recording, output()).await)
     }
 }
 
@@ -80,16 +65,10 @@ fn load_recording(file: &Path, env: &ProcessEnv) -> Result<Recording> {
 }
 
 /// Replays the recording and says whether the report and the events are as recorded.
-async fn replay_report(
-    app: &App,
-    recording: &Recording,
-    args: &ReplayArgs,
-    env: &ProcessEnv,
-    console: Console,
-) -> CommandResult {
-    let began = Instant::now();
+async fn replay_report(app: &App, recording: &Recording, output: RunOutput<'_>) -> CommandResult {
+    let console = output.console;
     let replayed = until_stopped(app.replay(recording)).await?;
-    if args.output.jsonl {
+    if output.args.jsonl {
         for event in &replayed.events {
             let line = serde_json::to_string(event).map_err(|fault| {
                 Error::new(ErrorKind::Internal, "writing an event").with_source(fault)
@@ -103,7 +82,7 @@ async fn replay_report(
             pages.insert(passage.page().clone(), page.clone());
         }
     }
-    let exit = deliver(&replayed.run, &pages, &args.output, env, console, began)?;
+    let exit = deliver(&replayed.run, &pages, output)?;
     let same = replayed.differences.is_empty();
     if !same || !console.quiet {
         console.eprint_line(&verdict(
@@ -144,15 +123,13 @@ async fn fork(
     app: &App,
     recording: &Recording,
     question: Question,
-    args: &ReplayArgs,
-    env: &ProcessEnv,
-    console: Console,
+    output: RunOutput<'_>,
 ) -> CommandResult {
-    check_output_path(&args.output, env)?;
+    check_output_path(output.args, output.env)?;
     let (running, counts) = app.fork(recording, question).await?.into_parts();
-    let exit = follow(app, running, &args.output, env, console).await?;
-    if !console.quiet {
-        console.eprint_line(&source_counts(&counts()));
+    let exit = follow(app, running, output).await?;
+    if !output.console.quiet {
+        output.console.eprint_line(&source_counts(&counts()));
     }
     Ok(exit)
 }

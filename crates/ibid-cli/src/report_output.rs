@@ -13,6 +13,26 @@ use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::{ExportOptions, ExportOutput, PagesByHash, json};
 
+/// Where the report of a run goes, and since when the user waits for it.
+#[derive(Clone, Copy)]
+pub(super) struct RunOutput<'a> {
+    pub(super) args: &'a OutputArgs,
+    pub(super) env: &'a ProcessEnv,
+    pub(super) console: Console,
+    pub(super) began: Instant,
+}
+
+impl<'a> RunOutput<'a> {
+    /// The output of a run that begins now.
+    pub(super) fn new(
+        args: &'a OutputArgs,
+        env: &'a ProcessEnv,
+        console: Console,
+    ) -> RunOutput<'a> {
+        RunOutput { args, env, console, began: Instant::now() }
+    }
+}
+
 /// Checks, before anything is spent, that the report can be written where `-o` says, or printed without `-o`. Creates the
 /// directory that a path with a trailing slash names.
 ///
@@ -46,14 +66,8 @@ pub(super) fn check_output_path(output: &OutputArgs, env: &ProcessEnv) -> Result
 ///
 /// # Errors
 /// Those of rendering and of the output.
-pub(super) fn deliver(
-    run: &Run,
-    pages: &PagesByHash,
-    output: &OutputArgs,
-    env: &ProcessEnv,
-    console: Console,
-    began: Instant,
-) -> CommandResult {
+pub(super) fn deliver(run: &Run, pages: &PagesByHash, output: RunOutput<'_>) -> CommandResult {
+    let RunOutput { args: output, env, console, began } = output;
     let exit = ExitStatus::from_run(run, output.strict);
     let to = output.output.as_ref().map(|path| env.cwd.join(path));
     let options = ExportOptions { quotes: !output.no_quotes, ..ExportOptions::default() };
@@ -226,6 +240,27 @@ pub(super) fn output_path(to: &Path, name: &str) -> Result<PathBuf> {
     }
     std::fs::create_dir_all(to).map_err(|fault| write_error(to, fault))?;
     Ok(to.join(name))
+}
+
+/// Writes `text` to the file that `-o` means, `to` or `name` in the directory `to`, or prints it without `-o`.
+///
+/// # Errors
+/// `Setup` if the file cannot be written, and those of printing.
+pub(super) fn write_or_print(
+    text: &str,
+    to: Option<&Path>,
+    name: &str,
+    console: Console,
+) -> CommandResult {
+    match to {
+        Some(to) => {
+            let path = output_path(to, name)?;
+            write_text(&path, text)?;
+            console.eprint_line(&format!("wrote {}", path.display()));
+        }
+        None => console.print(text)?,
+    }
+    Ok(ExitStatus::Delivered)
 }
 
 /// Writes a file that `-o` names.

@@ -9,7 +9,7 @@ use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{INTERRUPTED, find, find_unfinished, status_word, with_report};
 use crate::follow::follow;
 use crate::progress::clip;
-use crate::report_output::{self, check_output_path};
+use crate::report_output::{self, RunOutput, check_output_path};
 use crate::runtime::with_app;
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::Vote;
@@ -181,7 +181,7 @@ pub(super) fn resume(
             None => find(app, name).await?,
         };
         let running = app.resume(&id).await?;
-        follow(app, running, output, env, console).await
+        follow(app, running, RunOutput::new(output, env, console)).await
     })
 }
 

@@ -29,20 +29,19 @@ pub(super) fn serve(
     env: &ProcessEnv,
     console: Console,
 ) -> CommandResult {
-    let flags = args.flags();
-    serve_with_page(&args.folder, &flags, loaded, env, console, |_| String::new())
+    serve_with_page(args, loaded, env, console, |_| String::new())
 }
 
 /// Serves like [`serve`]. The printed address ends with the path that `page` returns for the server's URL.
 pub(super) fn serve_with_page(
-    folders: &[PathBuf],
-    flags: &[Flag],
+    args: &ServeArgs,
     loaded: &LoadedConfig,
     env: &ProcessEnv,
     console: Console,
     page: impl FnOnce(&str) -> String,
 ) -> CommandResult {
-    let served = served_resources(folders, loaded, env)?;
+    let served = served_resources(&args.folder, loaded, env)?;
+    let flags = args.flags();
     log_subscriber::install(console);
     block_on(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
@@ -54,7 +53,7 @@ pub(super) fn serve_with_page(
             tracing::info!(%addr, "listening");
         }
         let mut signals = Signals::listen()?;
-        let reloads = reload_on_sighup(server.queue(), env, flags);
+        let reloads = reload_on_sighup(server.queue(), env, &flags);
         tokio::select! {
             () = server.serve(signals.next()) => Ok(ExitStatus::Delivered),
             fault = reloads => Err(fault.into()),

@@ -2,7 +2,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::args::{ViewAction, ViewArgs};
+use crate::args::{ServeArgs, ViewAction, ViewArgs};
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{find, with_report};
@@ -38,7 +38,8 @@ pub(super) fn view(
             Ok(ExitStatus::Delivered)
         })?;
     }
-    serve_with_page(&args.folder, &[], loaded, env, console, |url| {
+    let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
+    serve_with_page(&args, loaded, env, console, |url| {
         if console.live {
             open_in_desktop(OsStr::new(&format!("{url}{page}")), console);
         }

@@ -2,7 +2,7 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Instant;
 
@@ -38,7 +38,10 @@ pub(crate) fn read_pdf(
     until: Instant,
     control: &JobControl,
 ) -> Result<PopplerOutput, ParseError> {
-    let run = |task| run_program(program, task, bytes, limits, until, control);
+    let run = |task| {
+        let command = child_command(program, task, limits, limits.seconds);
+        run_program(command, bytes, limits, until, control)
+    };
     let output = run(ChildTask::PdfText)?;
     output.check()?;
     let dictionary = run(ChildTask::PdfProperties).map_or_else(|_| Vec::new(), |it| it.text);
@@ -93,16 +96,15 @@ enum ChildEvent {
     Ended,
 }
 
-/// Starts a child that executes the program of `task`, and passes it `bytes`.
+/// Starts a child with `command`, and passes it `bytes`.
 fn run_program(
-    program: &Path,
-    task: ChildTask,
+    mut command: Command,
     bytes: &[u8],
     limits: &ChildLimits,
     until: Instant,
     control: &JobControl,
 ) -> Result<ProgramOutput, ParseError> {
-    let mut child = child_command(program, task, limits, limits.seconds)
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

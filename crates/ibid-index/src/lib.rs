@@ -2,6 +2,7 @@
 //! ([`semantic`]).
 //!
 //! Start with [`folder`]. `ibid-extract` turns files into text; search of the open web is in `ibid-sources`.
+mod bm25;
 pub mod folder;
 pub mod ranker;
 pub mod semantic;

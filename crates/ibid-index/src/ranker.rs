@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
+use crate::bm25::{B, K1, NEAR, neighbours};
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::ports::Ranker;
@@ -12,14 +13,6 @@ use ibid_core::ports::Ranker;
 /// phrase (after Metzler and Croft 2005).
 pub struct LexicalRanker;
 
-/// BM25's saturation of repeated words, the usual value.
-const K1: f64 = 1.2;
-/// BM25's weight of the length of a text, the usual value.
-const B: f64 = 0.75;
-/// Two words of a text are near each other up to this distance.
-const NEAR: usize = 4;
-/// Two words of the query are neighbours up to this distance: there may be stop words between them.
-const NEIGHBOURS: usize = 3;
 /// What a pair of near words adds, as a share of their mean rarity.
 const NEAR_WEIGHT: f64 = 0.1;
 /// What the same pair adds if it has the same distance as in the query.
@@ -43,7 +36,9 @@ impl Ranker for LexicalRanker {
         let mean = (words as f64 / texts.len().max(1) as f64).max(1.0);
         let rarity: BTreeMap<&str, f64> =
             query_terms.iter().map(|(word, _)| (word.as_str(), idf(word, &texts))).collect();
-        let pairs = adjacent_pairs(&query_terms);
+        let pairs: BTreeMap<(&str, &str), usize> = neighbours(&query_terms)
+            .map(|(first, second, gap)| ((first.as_str(), second.as_str()), gap))
+            .collect();
         let score = |text: &TermPositionIndex| {
             let norm = K1 * (1.0 - B + B * text.length as f64 / mean);
             let saturated = |count: usize| count as f64 * (K1 + 1.0) / (count as f64 + norm);
@@ -64,10 +59,10 @@ impl Ranker for LexicalRanker {
 /// stop words.
 fn content_terms(text: &str) -> Vec<(String, usize)> {
     let all = tokens(text);
-    let bare = all.iter().all(|it| is_stop_word(&it.text));
+    let only_stop_words = all.iter().all(|it| is_stop_word(&it.text));
     all.iter()
         .enumerate()
-        .filter(|(_, it)| bare || !is_stop_word(&it.text))
+        .filter(|(_, it)| only_stop_words || !is_stop_word(&it.text))
         .map(|(place, it)| (normalize_term(&it.text), place))
         .collect()
 }
@@ -75,16 +70,6 @@ fn content_terms(text: &str) -> Vec<(String, usize)> {
 /// The form in which a lower-case word is compared: its stem.
 fn normalize_term(word: &str) -> String {
     if is_stop_word(word) { word.to_owned() } else { stem(word) }
-}
-
-/// The pairs of neighbouring words of the query, and their distance there.
-fn adjacent_pairs(query_terms: &[(String, usize)]) -> BTreeMap<(&str, &str), usize> {
-    query_terms
-        .windows(2)
-        .map(|pair| (pair, pair[1].1 - pair[0].1))
-        .filter(|(pair, gap)| pair[0].0 != pair[1].0 && *gap <= NEIGHBOURS)
-        .map(|(pair, gap)| ((pair[0].0.as_str(), pair[1].0.as_str()), gap))
-        .collect()
 }
 
 /// The positions of the words of a text.

@@ -12,6 +12,7 @@ use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect::Dialect;
 use super::providers::ModelTarget;
 use super::request::{LimitField, ModelSettings};
+use super::sink_once::SinkOnce;
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
@@ -224,12 +225,8 @@ impl LanguageModel for AdaptiveModel {
     }
 
     /// `sink` receives the text of the last call only, unless an earlier one was cut off in the middle of its text.
-    async fn complete(
-        &self,
-        prompt: &Prompt,
-        mut sink: Option<TextSink<'_>>,
-    ) -> Result<Completion> {
-        let streaming = sink.is_some();
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let mut sink = SinkOnce::new(sink);
         let mut prompt = Prompt { effort: self.effort.or(prompt.effort), ..prompt.clone() };
         let mut starved: Option<Completion> = None;
         let mut more = 0;
@@ -239,17 +236,9 @@ impl LanguageModel for AdaptiveModel {
             let sent =
                 if has_room { self.learned.with_room(&prompt, more) } else { prompt.clone() };
             let before = self.learned.settings();
-            let mut streamed = false;
-            let mut relay = |text: &str| {
-                if let Some(sink) = &mut sink {
-                    streamed |= !text.is_empty();
-                    sink(text);
-                }
-            };
-            let relay = streaming.then_some(&mut relay as TextSink<'_>);
-            let answer = self.inner.complete(&sent, relay).await;
+            let answer = sink.complete(&*self.inner, &sent).await;
             adaptations += 1;
-            let may_adapt = adaptations <= MAX_ADAPTATIONS && !streamed;
+            let may_adapt = adaptations <= MAX_ADAPTATIONS && !sink.has_streamed();
             match answer {
                 Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent, &before) => {}
                 // What is left of the budget pays for the answer, perhaps, but not for room that may not be used.

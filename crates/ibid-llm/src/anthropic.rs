@@ -5,12 +5,10 @@ use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
 use super::capabilities::SchemaMode;
-use super::dialect_reader::DialectReader;
-use super::frames::Frame;
+use super::dialect_reader::{DialectReader, reported_error};
 use super::request::{ModelRequest, ModelSettings, close_schema, messages, system_with_schema};
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Sent if the prompt sets no limit, because the API requires one. Every model since Claude 3.5 accepts it.
@@ -89,14 +87,12 @@ pub(super) struct Anthropic {
 }
 
 impl DialectReader for Anthropic {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        _event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(_, value) = frame else {
-            return Ok(());
-        };
         let null = &Value::Null;
         match text_field(value, "type") {
             "message_start" => {
@@ -123,16 +119,11 @@ impl DialectReader for Anthropic {
                 self.message(value, draft);
                 self.ended = true;
             }
-            "error" => {
-                return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
-            }
+            "error" => return Err(reported_error(value)),
             // A proxy may omit the type.
             "" if value.get("content").is_some_and(Value::is_array) => {
                 self.message(value, draft);
                 self.ended = true;
-            }
-            "" if value.get("error").is_some() => {
-                return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
             }
             // `ping`, `content_block_stop` and unknown events.
             _ => {}

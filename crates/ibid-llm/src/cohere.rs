@@ -3,13 +3,11 @@ use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
 use super::capabilities::{Parameter, Reasoning, SchemaMode};
-use super::dialect_reader::DialectReader;
-use super::frames::Frame;
+use super::dialect_reader::{DialectReader, reported_error};
 use super::request::{ModelRequest, ModelSettings, messages_with_system};
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Builds the request for `prompt`.
@@ -47,14 +45,12 @@ pub(super) struct Cohere {
 }
 
 impl DialectReader for Cohere {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        _event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(_, value) = frame else {
-            return Ok(());
-        };
         let delta = value.get("delta").unwrap_or(&Value::Null);
         let message = delta.get("message").unwrap_or(&Value::Null);
         match text_field(value, "type") {
@@ -91,9 +87,7 @@ impl DialectReader for Cohere {
                 }
                 self.end(delta, draft)?;
             }
-            "error" => {
-                return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
-            }
+            "error" => return Err(reported_error(value)),
             _ => {}
         }
         Ok(())
@@ -137,7 +131,7 @@ impl Cohere {
                     let reason = value.get("finish_reason");
                     self.end(&json!({"finish_reason": reason, "usage": value.get("meta")}), draft)?;
                 } else {
-                    return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
+                    return Err(reported_error(value));
                 }
             }
             _ => {}

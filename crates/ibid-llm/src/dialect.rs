@@ -1,7 +1,7 @@
 //! One interface to all dialects: builds requests, and parses responses and streams. Does no I/O.
 use super::builder::CompletionBuilder;
-use super::dialect_reader::DialectReader;
-use super::frames::FrameDecoder;
+use super::dialect_reader::{DialectReader, reported_error};
+use super::frames::{Frame, FrameDecoder};
 use super::request::{ModelRequest, ModelSettings};
 use super::{anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
 use ibid_core::ports::{Completion, Prompt};
@@ -95,7 +95,7 @@ impl CompletionStream {
         let mut found = Vec::new();
         let outcome = self.frames.feed(bytes, &mut found);
         for frame in found {
-            self.reader.read_frame(&frame, &mut self.draft)?;
+            self.read(frame)?;
         }
         outcome?;
         Ok(self.draft.take_new_text())
@@ -109,9 +109,20 @@ impl CompletionStream {
         self.close(ServiceError::truncated)
     }
 
+    fn read(&mut self, frame: Frame) -> Result<(), ServiceError> {
+        let Frame::Json(event, value) = frame else {
+            self.reader.read_done();
+            return Ok(());
+        };
+        if value.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(reported_error(&value));
+        }
+        self.reader.read_json(event.as_deref().unwrap_or_default(), &value, &mut self.draft)
+    }
+
     fn close(mut self, unended: fn() -> ServiceError) -> Result<Completion, ServiceError> {
         for frame in self.frames.finish() {
-            self.reader.read_frame(&frame, &mut self.draft)?;
+            self.read(frame)?;
         }
         if !self.reader.is_ended() {
             return Err(unended());

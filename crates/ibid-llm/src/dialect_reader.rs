@@ -1,20 +1,31 @@
 //! What the parser of each dialect implements.
+use serde_json::Value;
+
 use super::builder::CompletionBuilder;
-use super::frames::Frame;
+use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Parses one response or stream of a dialect.
 pub(super) trait DialectReader: Send + std::fmt::Debug {
-    /// Reads the next frame into `draft`.
-    fn read_frame(
+    /// Reads the next value, which reports no error in a field `error`, into `draft`. `event` is the name of its event, or empty.
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError>;
+
+    /// Reads the end marker `[DONE]`.
+    fn read_done(&mut self) {}
 
     /// Whether the end marker of the dialect was read.
     fn is_ended(&self) -> bool;
 
     /// Adds what was kept until the end of the stream.
     fn finish(&mut self, _draft: &mut CompletionBuilder) {}
+}
+
+/// The error that a value in a response or a stream reports.
+pub(super) fn reported_error(value: &Value) -> ServiceError {
+    ServiceError::from_json(None, &ResponseHeaders::default(), value)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
+use super::sink_once::SinkOnce;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
@@ -63,12 +64,20 @@ impl FailoverModel {
         let member = |choice| FailoverMember { choice, health: Mutex::default() };
         Ok(FailoverModel { members: choices.into_iter().map(member).collect() })
     }
+}
 
-    async fn ask(&self, prompt: &Prompt, mut sink: Option<TextSink<'_>>) -> Result<Completion> {
-        let streaming = sink.is_some();
+#[async_trait]
+impl LanguageModel for FailoverModel {
+    /// The name of the preferred model. [`Completion::model`] is the one that answered.
+    fn name(&self) -> &str {
+        self.members.first().map_or("", |member| member.choice.model.name())
+    }
+
+    /// `sink` receives the text of one model only: the first that produced any.
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let mut sink = SinkOnce::new(sink);
         let mut faults = Vec::new();
         let mut too_long: Option<(u64, Error)> = None;
-        let mut streamed = false;
         for member in &self.members {
             let window = member.choice.window;
             if let Some((least, _)) = &too_long
@@ -81,15 +90,7 @@ impl FailoverModel {
                 faults.push(member.resting_fault());
                 continue;
             };
-            let muted = streamed;
-            let mut relay = |text: &str| {
-                if !muted && let Some(sink) = &mut sink {
-                    streamed |= !text.is_empty();
-                    sink(text);
-                }
-            };
-            let relay = streaming.then_some(&mut relay as TextSink<'_>);
-            let error = match model.complete(prompt, relay).await {
+            let error = match sink.complete(&**model, prompt).await {
                 Ok(mut completion) => {
                     visit.succeeded();
                     // Otherwise the caller could not tell which model answered.
@@ -117,19 +118,6 @@ impl FailoverModel {
         }
         // A shorter prompt would help, whatever the other errors are.
         Err(too_long.map_or_else(|| all_failed(faults), |pair| pair.1))
-    }
-}
-
-#[async_trait]
-impl LanguageModel for FailoverModel {
-    /// The name of the preferred model. [`Completion::model`] is the one that answered.
-    fn name(&self) -> &str {
-        self.members.first().map_or("", |member| member.choice.model.name())
-    }
-
-    /// `sink` receives the text of one model only: the first that produced any.
-    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
-        self.ask(prompt, sink).await
     }
 }
 

@@ -7,12 +7,10 @@ use serde_json::{Map, Value, json};
 use super::builder::{CompletionBuilder, count_value, text_field};
 use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect_reader::DialectReader;
-use super::frames::Frame;
 use super::request::{ModelRequest, ModelSettings, system_with_schema};
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{FinishReason, Prompt, Role, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Builds the request for `prompt`.
@@ -91,17 +89,12 @@ pub(super) struct Gemini {
 }
 
 impl DialectReader for Gemini {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        _event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(_, value) = frame else {
-            return Ok(());
-        };
-        if value.get("error").is_some_and(|value| !value.is_null()) {
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
-        }
         if let Some(model) = value.get("modelVersion").and_then(Value::as_str) {
             draft.model = Some(model.to_owned());
         }

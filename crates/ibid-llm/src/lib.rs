@@ -31,6 +31,7 @@ pub mod request;
 pub mod retry;
 #[cfg(test)]
 mod scripted;
+mod sink_once;
 pub mod sse;
 pub mod stack;
 mod think;

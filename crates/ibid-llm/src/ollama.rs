@@ -4,11 +4,9 @@ use serde_json::{Value, json};
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
 use super::capabilities::SchemaMode;
 use super::dialect_reader::DialectReader;
-use super::frames::Frame;
 use super::request::{ModelRequest, ModelSettings, messages_with_system};
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Builds the request for `prompt`. The schema is sent as `format`, which constrains decoding.
@@ -50,17 +48,12 @@ pub(super) struct Ollama {
 }
 
 impl DialectReader for Ollama {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        _event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(_, value) = frame else {
-            return Ok(());
-        };
-        if value.get("error").is_some_and(|value| !value.is_null()) {
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
-        }
         if let Some(model) = value.get("model").and_then(Value::as_str) {
             draft.model = Some(model.to_owned());
         }

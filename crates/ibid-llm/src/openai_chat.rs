@@ -8,12 +8,10 @@ use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
 use super::capabilities::SchemaMode;
-use super::dialect_reader::DialectReader;
-use super::frames::Frame;
+use super::dialect_reader::{DialectReader, reported_error};
 use super::request::{LimitField, ModelRequest, ModelSettings, is_strict, messages_with_system};
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Builds the request for `prompt`.
@@ -72,23 +70,19 @@ pub(super) struct OpenAiChat {
 }
 
 impl DialectReader for OpenAiChat {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(name, value) = frame else {
-            self.ended = self.choice;
-            return Ok(());
-        };
-        let has = |at: &str| value.pointer(at).is_some_and(|pointer| !pointer.is_null());
-        let is_error = name.as_deref() == Some("error") || text_field(value, "object") == "error";
-        if has("/error") || is_error {
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
+        if event == "error" || text_field(value, "object") == "error" {
+            return Err(reported_error(value));
         }
-        if has("/x_groq/error") {
-            let error = value.pointer("/x_groq").unwrap_or(value);
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), error));
+        if let Some(groq) = value.get("x_groq")
+            && groq.get("error").is_some_and(|error| !error.is_null())
+        {
+            return Err(reported_error(groq));
         }
         if let Some(model) = value.get("model").and_then(Value::as_str) {
             draft.model = Some(model.to_owned());
@@ -109,6 +103,10 @@ impl DialectReader for OpenAiChat {
             draft.push_citation(result.get("url"));
         }
         Ok(())
+    }
+
+    fn read_done(&mut self) {
+        self.ended = self.choice;
     }
 
     fn is_ended(&self) -> bool {
@@ -137,7 +135,7 @@ impl OpenAiChat {
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
         if choice.get("error").is_some_and(|value| !value.is_null()) {
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), choice));
+            return Err(reported_error(choice));
         }
         self.choice = true;
         let [message, delta] =

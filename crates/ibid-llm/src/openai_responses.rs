@@ -8,13 +8,11 @@ use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
 use super::capabilities::SchemaMode;
-use super::dialect_reader::DialectReader;
-use super::frames::Frame;
+use super::dialect_reader::{DialectReader, reported_error};
 use super::openai_chat::cost;
 use super::request::{ModelRequest, ModelSettings, is_strict, messages, system_with_schema};
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
-use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
 /// Builds the request for `prompt`. Nothing is stored on the server. The API has no stop sequences: `prompt.stop` is
@@ -62,16 +60,14 @@ pub(super) struct OpenAiResponses {
 }
 
 impl DialectReader for OpenAiResponses {
-    fn read_frame(
+    fn read_json(
         &mut self,
-        frame: &Frame,
+        event: &str,
+        value: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        let Frame::Json(name, value) = frame else {
-            return Ok(());
-        };
         let kind = match text_field(value, "type") {
-            "" => name.as_deref().unwrap_or_default(),
+            "" => event,
             kind => kind,
         };
         match kind {
@@ -100,14 +96,9 @@ impl DialectReader for OpenAiResponses {
             | "response.cancelled" => {
                 self.whole(value.get("response").unwrap_or(&Value::Null), draft)?;
             }
-            "error" | "response.error" => {
-                return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
-            }
+            "error" | "response.error" => return Err(reported_error(value)),
             "" if value.get("output").is_some() || text_field(value, "object") == "response" => {
                 self.whole(value, draft)?;
-            }
-            "" if value.get("error").is_some_and(|value| !value.is_null()) => {
-                return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
             }
             // Deltas of content that is sent again as a whole, status events, and unknown events.
             _ => {}
@@ -127,7 +118,7 @@ impl OpenAiResponses {
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
         if response.get("error").is_some_and(|value| !value.is_null()) {
-            return Err(ServiceError::from_json(None, &ResponseHeaders::default(), response));
+            return Err(reported_error(response));
         }
         let status = text_field(response, "status");
         match status {
@@ -142,8 +133,8 @@ impl OpenAiResponses {
         }
         self.ended = true;
         let output = list_field(response, "output");
-        let kept: Vec<Value> = std::mem::take(&mut self.items).into_values().collect();
-        let items = if output.is_empty() { &kept } else { output };
+        let streamed_items: Vec<Value> = std::mem::take(&mut self.items).into_values().collect();
+        let items = if output.is_empty() { &streamed_items } else { output };
         let had_text = draft.has_text();
         let had_refusal = draft.refusal.is_some();
         for it in items {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::sleep;
 
+use super::sink_once::SinkOnce;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, Rng, TextSink};
 use ibid_core::retry::{Backoff, RetryPolicy};
 use ibid_core::{Error, ErrorKind, Result};
@@ -58,24 +59,11 @@ impl LanguageModel for RetryModel {
 
     /// `sink` receives the text of one attempt only: the first that produced any. If that attempt fails, the preview
     /// ends there.
-    async fn complete(
-        &self,
-        prompt: &Prompt,
-        mut sink: Option<TextSink<'_>>,
-    ) -> Result<Completion> {
-        let streaming = sink.is_some();
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let mut sink = SinkOnce::new(sink);
         let mut backoff = self.policy.begin();
-        let mut streamed = false;
         loop {
-            let muted = streamed;
-            let mut relay = |text: &str| {
-                if !muted && let Some(sink) = &mut sink {
-                    streamed |= !text.is_empty();
-                    sink(text);
-                }
-            };
-            let relay = streaming.then_some(&mut relay as TextSink<'_>);
-            let error = match self.inner.complete(prompt, relay).await {
+            let error = match sink.complete(&*self.inner, prompt).await {
                 Ok(it) => return Ok(it),
                 Err(it) => it,
             };
@@ -102,8 +90,8 @@ mod tests {
     }
 
     fn gaps(model: &ScriptedModel) -> Vec<Duration> {
-        let asked = model.asked.lock().unwrap();
-        let times: Vec<Instant> = asked.iter().map(|pair| pair.0).collect();
+        let calls = model.asked.lock().unwrap();
+        let times: Vec<Instant> = calls.iter().map(|pair| pair.0).collect();
         times.windows(2).map(|window| window[1] - window[0]).collect()
     }
 
@@ -167,8 +155,8 @@ mod tests {
         let model = ScriptedModel::new("a/b", [refusal(429, Some(181))]);
         let retried = retried(&model, MODEL_RETRY);
         let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
-        let asked = ServiceError::find_in(&error).unwrap().retry_after;
-        assert_eq!(asked, Some(SECOND * 181));
+        let requested_wait = ServiceError::find_in(&error).unwrap().retry_after;
+        assert_eq!(requested_wait, Some(SECOND * 181));
         assert_eq!((begun.elapsed(), model.count()), (Duration::ZERO, 1));
     }
 
@@ -190,9 +178,9 @@ mod tests {
         ];
         let model = ScriptedModel::new("a/b", script);
         let retried = retried(&model, MODEL_RETRY);
-        let mut told = String::new();
-        let answer = retried.complete(&prompt("plan"), Some(&mut |it| told.push_str(it))).await;
+        let mut streamed = String::new();
+        let answer = retried.complete(&prompt("plan"), Some(&mut |it| streamed.push_str(it))).await;
         assert_eq!(answer.unwrap().text, "Moss is green.");
-        assert_eq!(told, "Moss is ");
+        assert_eq!(streamed, "Moss is ");
     }
 }

@@ -72,7 +72,7 @@ impl ServiceError {
 
     /// Classifies a plain-text error, in a stream or with `status`.
     pub fn from_text(status: Option<u16>, words: &str) -> ServiceError {
-        build(status, None, None, words, &ResponseHeaders::default(), None)
+        build(status, &[], words, &ResponseHeaders::default(), None)
     }
 
     /// Classifies an error response.
@@ -80,7 +80,7 @@ impl ServiceError {
         let text = String::from_utf8_lossy(body);
         match serde_json::from_str::<Value>(text.trim()) {
             Ok(value) => ServiceError::from_json(Some(status), headers, &value),
-            Err(_) => build(Some(status), None, None, &strip_tags(&text), headers, None),
+            Err(_) => build(Some(status), &[], &strip_tags(&text), headers, None),
         }
     }
 
@@ -126,14 +126,7 @@ impl ServiceError {
             .flatten()
             .filter(|code| code.parse::<u64>().is_err() && code != "error")
             .collect();
-        build(
-            status,
-            codes.first().cloned(),
-            Some(codes.join(" ")),
-            &message_text(error, value),
-            headers,
-            Some(error),
-        )
+        build(status, &codes, &message_text(error, value), headers, Some(error))
     }
 
     /// Converts this into an error that occurred while `doing` something.
@@ -177,15 +170,13 @@ pub fn truncate(text: &str, most: usize) -> String {
 
 fn build(
     status: Option<u16>,
-    code: Option<String>,
-    codes: Option<String>,
+    codes: &[String],
     message: &str,
     headers: &ResponseHeaders,
     error: Option<&Value>,
 ) -> ServiceError {
-    let codes = codes.unwrap_or_default().to_lowercase();
     let lower = message.to_lowercase();
-    let verdict = classify(status, &codes, &lower, error);
+    let verdict = classify(status, &codes.join(" ").to_lowercase(), &lower, error);
     let is_temporary = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded);
     let wait = retry_after::requested_wait(headers, error, &lower).filter(|_| is_temporary);
     ServiceError {
@@ -198,7 +189,7 @@ fn build(
         },
         status,
         retry_after: wait,
-        code,
+        code: codes.first().cloned(),
         message: match truncate(message, MAX_QUOTED_CHARS) {
             it if it.is_empty() => "no message".to_owned(),
             it => it,
@@ -536,7 +527,7 @@ fn message_text(error: &Value, value: &Value) -> String {
                 Err(_) => strip_tags(raw),
             },
         );
-    let own = [
+    let message = [
         error.as_str(),
         error.get("message").and_then(Value::as_str),
         value.get("message").and_then(Value::as_str),
@@ -544,16 +535,16 @@ fn message_text(error: &Value, value: &Value) -> String {
         error.get("msg").and_then(Value::as_str),
         value.get("Message").and_then(Value::as_str),
     ];
-    let own = own.into_iter().flatten().find(|it| !it.is_empty());
+    let message = message.into_iter().flatten().find(|it| !it.is_empty());
     // A message may be JSON that quotes the request; only its own text is used.
-    let inner = own.filter(|it| it.starts_with('{'));
+    let inner = message.filter(|it| it.starts_with('{'));
     if let Some(Value::Object(inner)) = inner.and_then(|inner| serde_json::from_str(inner).ok()) {
         let inner = Value::Object(inner);
         return message_text(inner.get("error").unwrap_or(&inner), &inner);
     }
-    match (own, passed_on) {
-        (Some(own), Some(raw)) if !raw.is_empty() => format!("{own}: {raw}"),
-        (Some(own), _) => own.to_owned(),
+    match (message, passed_on) {
+        (Some(message), Some(raw)) if !raw.is_empty() => format!("{message}: {raw}"),
+        (Some(message), _) => message.to_owned(),
         (None, Some(raw)) => raw,
         // FastAPI and Mistral list the errors of each field.
         (None, None) => {

@@ -27,6 +27,15 @@ pub fn truncate(text: &str, limit: usize) -> String {
     }
 }
 
+/// `escaped`, which is `text` without the white space at its ends, with a space where `text` has some.
+pub(crate) fn keep_outer_space(text: &str, escaped: String) -> String {
+    let space = |end: Option<char>| {
+        if end.is_some_and(char::is_whitespace) { " " } else { "" }
+    };
+    let (before, after) = (space(text.chars().next()), space(text.chars().next_back()));
+    if escaped.is_empty() { before.to_owned() } else { format!("{before}{escaped}{after}") }
+}
+
 /// `text` with its white space and lines, but without the characters that [`single_line()`] removes.
 pub fn strip_controls(text: &str) -> String {
     let keeps = |c: &char| {

@@ -2,7 +2,7 @@
 use std::fmt::Write as _;
 
 use super::document::{DocumentBlock, InlineSpan, QuoteNote, ReportDocument};
-use super::escape::tex;
+use super::escape::{keep_outer_space, tex};
 use super::references::{ReferenceEntry, bibtex};
 
 /// `report.tex` and, if there are sources, `references.bib`.
@@ -193,15 +193,8 @@ impl LatexWriter<'_> {
 
 /// Text within a paragraph: white space at its ends is kept.
 fn inline_text(text: &str) -> String {
-    let blank = |c: Option<char>| {
-        if c.is_some_and(char::is_whitespace) { " " } else { "" }
-    };
-    let core = tex(text).replace('●', "\\textbullet{}").replace('○', "\\textopenbullet{}");
-    if core.is_empty() {
-        blank(text.chars().next()).to_owned()
-    } else {
-        format!("{}{core}{}", blank(text.chars().next()), blank(text.chars().next_back()))
-    }
+    let escaped = tex(text).replace('●', "\\textbullet{}").replace('○', "\\textopenbullet{}");
+    keep_outer_space(text, escaped)
 }
 
 /// A link. Characters of the URL that are special in TeX are escaped.

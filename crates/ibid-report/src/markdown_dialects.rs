@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::document::{DocumentBlock, InlineSpan, QuoteNote, ReportDocument};
-use super::escape::{markdown_entities, plain_line};
+use super::escape::{keep_outer_space, markdown_entities, plain_line};
 use super::html::mermaid;
 use super::references::{AuthorName, ReferenceEntry, bibtex};
 use ibid_core::domain::Report;
@@ -147,7 +147,7 @@ const MAX_FILE_NAME_CHARS: usize = 80;
 /// `text` as a file name that is valid on every system and in links: letters, digits, spaces, hyphens. `None` when nothing is left of it,
 /// or it is reserved on Windows.
 pub(crate) fn safe_file_name(text: &str) -> Option<String> {
-    let kept: String = plain_line(text)
+    let spaced: String = plain_line(text)
         .chars()
         .map(|c| match c {
             c if c.is_alphanumeric() => c,
@@ -156,7 +156,7 @@ pub(crate) fn safe_file_name(text: &str) -> Option<String> {
         })
         .collect();
     let mut name = String::new();
-    for word in kept.split(' ').filter(|part| !part.is_empty()) {
+    for word in spaced.split(' ').filter(|part| !part.is_empty()) {
         if !name.is_empty() {
             name.push(' ');
         }
@@ -173,12 +173,12 @@ pub(crate) fn safe_file_name(text: &str) -> Option<String> {
     }
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && c != ')').to_owned();
     let stem = name.to_ascii_uppercase();
-    let kept = ["CON", "PRN", "AUX", "NUL"].contains(&stem.as_str())
+    let is_reserved = ["CON", "PRN", "AUX", "NUL"].contains(&stem.as_str())
         || ["COM", "LPT"].iter().any(|prefix| {
             stem.strip_prefix(prefix)
                 .is_some_and(|rest| rest.chars().count() == 1 && rest.chars().all(char::is_numeric))
         });
-    (!name.is_empty() && !kept).then_some(name)
+    (!name.is_empty() && !is_reserved).then_some(name)
 }
 
 struct DialectWriter<'d> {
@@ -250,7 +250,9 @@ impl DialectWriter<'_> {
         let mut out = String::new();
         for span in spans {
             match span {
-                InlineSpan::Text { text } => out.push_str(&inline_text(text)),
+                InlineSpan::Text { text } => {
+                    out.push_str(&keep_outer_space(text, markdown_entities(text)));
+                }
                 InlineSpan::Strong { text } => {
                     let _ = write!(out, "**{}**", markdown_entities(text));
                 }
@@ -299,19 +301,6 @@ fn heading_text(text: &str) -> String {
             format!("{n}. {}", markdown_entities(words))
         }
         _ => markdown_entities(text),
-    }
-}
-
-/// Text within a paragraph: white space at its ends is kept.
-fn inline_text(text: &str) -> String {
-    let blank = |c: Option<char>| {
-        if c.is_some_and(char::is_whitespace) { " " } else { "" }
-    };
-    let core = markdown_entities(text);
-    if core.is_empty() {
-        blank(text.chars().next()).to_owned()
-    } else {
-        format!("{}{core}{}", blank(text.chars().next()), blank(text.chars().next_back()))
     }
 }
 

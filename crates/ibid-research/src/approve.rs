@@ -1,11 +1,11 @@
 //! Waits for the user to approve the plan, before anything is spent on it.
 use ibid_core::Result;
-use ibid_core::domain::{Approval, Brief, Plan, Question};
-use ibid_core::ports::{EventLog, Steering};
+use ibid_core::domain::{Approval, Brief, Plan};
 use ibid_core::record::{Event, LogSource};
 
 use super::llm_session::LlmSession;
 use super::plan;
+use super::run_context::RunContext;
 
 /// How often a plan is revised at the user's request. After that they can only edit it.
 const MAX_PLAN_CHANGES: usize = 3;
@@ -13,13 +13,12 @@ const MAX_PLAN_CHANGES: usize = 3;
 /// The brief and plan that the user approved.
 pub(crate) async fn approve_plan(
     llm: &mut LlmSession<'_>,
-    steering: &dyn Steering,
-    log: &EventLog,
-    question: &Question,
-    mut brief: Brief,
+    ctx: RunContext<'_>,
     mut plan: Plan,
 ) -> Result<(Brief, Plan)> {
-    if !question.approve {
+    let log = ctx.log;
+    let mut brief = ctx.brief.clone();
+    if !ctx.question.approve {
         return Ok((brief, plan));
     }
     let first = (brief.clone(), plan.clone());
@@ -27,7 +26,7 @@ pub(crate) async fn approve_plan(
     for attempt in 1.. {
         log.emit(Event::PlanWaiting { attempt });
         log.flush().await?;
-        match steering.approve(attempt).await? {
+        match ctx.providers.steering.approve(attempt).await? {
             Approval::Approve => break,
             Approval::ReplacePlan(given) => {
                 if given.brief != brief {
@@ -42,7 +41,8 @@ pub(crate) async fn approve_plan(
             }
             Approval::RequestChanges(words) => {
                 log.emit(Event::PlanChanged { words: words.clone() });
-                match revise_or_explain(llm, question, &brief, &plan, &mut wishes, words).await? {
+                wishes.push(words);
+                match revise_or_explain(llm, ctx, &plan, &wishes).await? {
                     Ok(revised) => {
                         plan = revised;
                         log.emit(Event::PlanProposed { plan: plan.clone() });
@@ -62,19 +62,16 @@ pub(crate) async fn approve_plan(
     Ok((brief, plan))
 }
 
-/// The plan, revised by all `wishes` and by `words`, or why it was not revised.
+/// The plan, revised by all `wishes`, or why it was not revised.
 async fn revise_or_explain(
     llm: &mut LlmSession<'_>,
-    question: &Question,
-    brief: &Brief,
+    ctx: RunContext<'_>,
     plan: &Plan,
-    wishes: &mut Vec<String>,
-    words: String,
+    wishes: &[String],
 ) -> Result<std::result::Result<Plan, String>> {
-    if wishes.len() == MAX_PLAN_CHANGES {
+    if wishes.len() > MAX_PLAN_CHANGES {
         return Ok(Err(format!("it was revised {MAX_PLAN_CHANGES} times already")));
     }
-    wishes.push(words);
-    let revised = plan::revise_plan(llm, question, brief, plan, wishes).await?;
+    let revised = plan::revise_plan(llm, ctx.question, ctx.brief, plan, wishes).await?;
     Ok(revised.ok_or_else(|| "no model could revise it".to_owned()))
 }

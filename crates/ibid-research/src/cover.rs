@@ -40,6 +40,14 @@ pub(crate) struct Gap {
     pub(crate) query: String,
 }
 
+/// The notes after a round, and what they are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct CoverContext<'a> {
+    pub(crate) brief: &'a Brief,
+    pub(crate) notes: &'a EvidenceStore,
+    pub(crate) round: u32,
+}
+
 /// The coverage of every item after a round.
 #[derive(Default)]
 pub(crate) struct CoverageState {
@@ -56,45 +64,33 @@ impl CoverageState {
     /// named.
     pub(crate) fn update(
         &mut self,
-        brief: &Brief,
-        notes: &EvidenceStore,
+        ctx: CoverContext<'_>,
         scorer: &mut RelevanceScorer,
-        round: u32,
         domains_seen: u32,
     ) -> Result<()> {
+        let CoverContext { brief, notes, round } = ctx;
         self.rows.clear();
         self.gaps.clear();
         self.doubted.clear();
         for (nth, item) in notes.plan.items().iter().enumerate() {
-            let found = notes.for_item(item.id);
-            let independent_sources = independent_sources(notes, found.iter().copied()).len();
-            let mut state = state_of(&found, independent_sources, domains_seen);
+            let evidence = ItemEvidence::of(notes, item.id);
+            let found = &evidence.found;
+            let mut state = evidence.state(domains_seen);
             // A passage on Lagos without its population does not answer what its population is.
             let says_what_is_asked =
                 nth > 0 || found.iter().any(|it| scorer.has_asked_head(&it.claim));
             if state == Coverage::Covered && !says_what_is_asked {
                 state = Coverage::Partial;
             }
-            let missing = scorer.missing_terms(&brief.key_terms, &found);
-            let gap = gap_from_evidence(
-                state,
-                &found,
-                independent_sources,
-                &missing,
-                brief,
-                &item.heading,
-            )?;
+            let missing = scorer.missing_terms(&brief.key_terms, found);
+            let gap = evidence.gap(state, &missing, brief, &item.heading)?;
             self.rows.push(CoverageRow {
                 id: item.id,
                 text: item.asks.clone(),
                 state,
-                score: score_of(&found, independent_sources),
+                score: evidence.score(),
                 evidence: found.len() as u32,
-                sources: found
-                    .iter()
-                    .map(|it| it.source)
-                    .collect::<std::collections::BTreeSet<_>>()
-                    .len() as u32,
+                sources: found.iter().map(|it| it.source).collect::<BTreeSet<_>>().len() as u32,
                 by_round: (1..=round)
                     .map(|nth| found.iter().filter(|it| it.round == nth).count() as u32)
                     .collect(),
@@ -117,11 +113,10 @@ impl CoverageState {
     pub(crate) async fn judge(
         &mut self,
         llm: &mut LlmSession<'_>,
-        brief: &Brief,
-        notes: &EvidenceStore,
-        round: u32,
+        ctx: CoverContext<'_>,
         policy: &QueryPolicy,
     ) -> Result<()> {
+        let CoverContext { brief, notes, round } = ctx;
         let role = ModelRole::Researcher;
         let Some(role_model) = llm.role_model(LlmStep::Cover, role) else {
             return Ok(());
@@ -162,13 +157,13 @@ impl CoverageState {
                 Coverage::Conflict if row.sources >= 2 => Coverage::Conflict,
                 _ => Coverage::Partial,
             };
-            let own = self.gaps.remove(&row.id);
-            let own_text = row.gap.take();
+            let evidence_gap = self.gaps.remove(&row.id);
+            let evidence_gap_text = row.gap.take();
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
                 // What a model misses decides what to search for next. The report lists what the evidence lacks.
                 let weak = || prompts::phrases().map(|phrases| phrases.gap.weak.clone());
-                row.gap = Some(own_text.map_or_else(weak, Ok)?);
-                let gap = gap_from_model(judged, brief, row, &found, policy)?.or(own);
+                row.gap = Some(evidence_gap_text.map_or_else(weak, Ok)?);
+                let gap = gap_from_model(judged, brief, row, &found, policy)?.or(evidence_gap);
                 self.gaps.extend(gap.map(|gap| (row.id, gap)));
                 if by_evidence == Coverage::Covered {
                     self.doubted.insert(row.id);
@@ -234,20 +229,20 @@ fn gap_from_model(
     if text.is_empty() && judged.gap_query.trim().is_empty() {
         return Ok(None);
     }
-    let asked = format!("{} {}", brief.effective_question(), row.text);
+    let asked_text = format!("{} {}", brief.effective_question(), row.text);
     let known =
         found.iter().any(|evidence| stem_overlap(text, &evidence.claim) >= MIN_CLOSED_GAP_OVERLAP);
-    if stem_overlap(text, &asked) >= 1.0 || known {
+    if stem_overlap(text, &asked_text) >= 1.0 || known {
         return Ok(None);
     }
     let query = policy.narrow(&judged.gap_query).map(|query| add_subject(brief, query));
     let claims = found.iter().map(|evidence| evidence.claim.as_str());
     Ok(Some(Gap {
         text: match policy.permitted_sentence(text) {
-            Some(text) if !has_unknown_statement(text, claims.chain([asked.as_str()])) => {
+            Some(text) if !has_unknown_statement(text, claims.chain([asked_text.as_str()])) => {
                 text.to_owned()
             }
-            _ => missing_text(text, found, &asked, policy)?,
+            _ => missing_text(text, found, &asked_text, policy)?,
         },
         query: query.unwrap_or_else(|| row.text.clone()),
     }))
@@ -261,18 +256,18 @@ fn missing_text(
     policy: &QueryPolicy,
 ) -> Result<String> {
     let words = &prompts::phrases()?.gap;
-    let own = if found.is_empty() { &words.open } else { &words.weak };
+    let sentence = if found.is_empty() { &words.open } else { &words.weak };
     let narrowed = policy.narrow(text).unwrap_or_default();
     let named: Vec<&str> = narrowed
         .split(' ')
         .filter(|part| !is_stop_word(part) && !is_weak(part) && stem_overlap(part, asked) >= 1.0)
-        .filter(|part| found.iter().all(|own| stem_overlap(part, &own.claim) < 1.0))
+        .filter(|part| found.iter().all(|evidence| stem_overlap(part, &evidence.claim) < 1.0))
         .take(MAX_NAMED_WORDS)
         .collect();
     Ok(if named.is_empty() {
-        own.clone()
+        sentence.clone()
     } else {
-        format!("{own} {}", fill_template(&words.missing, &[("terms", &named.join(", "))]))
+        format!("{sentence} {}", fill_template(&words.missing, &[("terms", &named.join(", "))]))
     })
 }
 
@@ -307,60 +302,80 @@ async fn judge_item<'a>(
     (item.id, model, answer.map(|answer| prompt_input.with_usable_hints(answer.value)))
 }
 
-fn state_of(found: &[&Evidence], independent_sources: usize, domains_seen: u32) -> Coverage {
-    let best = found.first().map_or(0.0, |it| it.score);
-    let alone = domains_seen < 2 && found.len() >= 2;
-    match found.len() {
-        0 => Coverage::Open,
-        _ if best >= MIN_SINGLE_SITE_SCORE
-            || (best >= MIN_ANSWERING_SCORE && (independent_sources >= 2 || alone)) =>
-        {
-            Coverage::Covered
-        }
-        n if n >= 3 && independent_sources >= 2 => Coverage::Covered,
-        _ => Coverage::Partial,
-    }
-}
-
-fn score_of(found: &[&Evidence], independent_sources: usize) -> f32 {
-    let best = found.first().map_or(0.0, |it| it.score);
-    let score = 0.5 * best.min(1.0)
-        + 0.25 * (independent_sources.min(2) as f32 / 2.0)
-        + 0.25 * (found.len().min(3) as f32 / 3.0);
-    (score * 100.0).round() / 100.0
-}
-
-fn gap_from_evidence(
-    state: Coverage,
-    found: &[&Evidence],
+/// The evidence for one item.
+struct ItemEvidence<'a> {
+    /// Best first.
+    found: Vec<&'a Evidence>,
     independent_sources: usize,
-    missing: &[String],
-    brief: &Brief,
-    heading: &str,
-) -> Result<Option<Gap>> {
-    let phrases = prompts::phrases()?;
-    let words = &phrases.gap;
-    let mut text = match state {
-        Coverage::Covered | Coverage::Conflict => return Ok(None),
-        Coverage::Open => words.open.clone(),
-        Coverage::Partial if independent_sources < 2 && found[0].score >= MIN_ANSWERING_SCORE => {
-            words.thin.clone()
-        }
-        Coverage::Partial => words.weak.clone(),
-    };
-    let named: Vec<&str> = missing.iter().take(3).map(String::as_str).collect();
-    if !named.is_empty() && state == Coverage::Partial {
-        text = format!("{text} {}", fill_template(&words.missing, &[("terms", &named.join(", "))]));
+}
+
+impl ItemEvidence<'_> {
+    fn of(notes: &EvidenceStore, item: ItemId) -> ItemEvidence<'_> {
+        let found = notes.for_item(item);
+        let independent_sources = independent_sources(notes, found.iter().copied()).len();
+        ItemEvidence { found, independent_sources }
     }
-    let subject = brief.subjects.first().cloned().unwrap_or_default();
-    // For an open item, search in broader words; for a thin one, for the words not found yet.
-    let wanted = if named.is_empty() || state == Coverage::Open {
-        heading.to_lowercase()
-    } else {
-        named.join(" ")
-    };
-    let query = fill_template(&phrases.query.gap, &[("subject", &subject), ("missing", &wanted)]);
-    Ok(Some(Gap { text, query }))
+
+    fn best_score(&self) -> f32 {
+        self.found.first().map_or(0.0, |evidence| evidence.score)
+    }
+
+    fn state(&self, domains_seen: u32) -> Coverage {
+        let (best, count) = (self.best_score(), self.found.len());
+        let several_sources = self.independent_sources >= 2;
+        let alone = domains_seen < 2 && count >= 2;
+        match count {
+            0 => Coverage::Open,
+            _ if best >= MIN_SINGLE_SITE_SCORE
+                || (best >= MIN_ANSWERING_SCORE && (several_sources || alone)) =>
+            {
+                Coverage::Covered
+            }
+            _ if count >= 3 && several_sources => Coverage::Covered,
+            _ => Coverage::Partial,
+        }
+    }
+
+    fn score(&self) -> f32 {
+        let score = 0.5 * self.best_score().min(1.0)
+            + 0.25 * (self.independent_sources.min(2) as f32 / 2.0)
+            + 0.25 * (self.found.len().min(3) as f32 / 3.0);
+        (score * 100.0).round() / 100.0
+    }
+
+    fn gap(
+        &self,
+        state: Coverage,
+        missing: &[String],
+        brief: &Brief,
+        heading: &str,
+    ) -> Result<Option<Gap>> {
+        let phrases = prompts::phrases()?;
+        let words = &phrases.gap;
+        let answered_once =
+            self.independent_sources < 2 && self.best_score() >= MIN_ANSWERING_SCORE;
+        let mut text = match state {
+            Coverage::Covered | Coverage::Conflict => return Ok(None),
+            Coverage::Open => words.open.clone(),
+            Coverage::Partial if answered_once => words.thin.clone(),
+            Coverage::Partial => words.weak.clone(),
+        };
+        let named: Vec<&str> = missing.iter().take(3).map(String::as_str).collect();
+        if !named.is_empty() && state == Coverage::Partial {
+            let terms = fill_template(&words.missing, &[("terms", &named.join(", "))]);
+            text = format!("{text} {terms}");
+        }
+        let subject = brief.subjects.first().cloned().unwrap_or_default();
+        // For an open item, search in broader words; for a thin one, for the words not found yet.
+        let wanted = if named.is_empty() || state == Coverage::Open {
+            heading.to_lowercase()
+        } else {
+            named.join(" ")
+        };
+        let query =
+            fill_template(&phrases.query.gap, &[("subject", &subject), ("missing", &wanted)]);
+        Ok(Some(Gap { text, query }))
+    }
 }
 
 /// The warning when the call limit was reached.

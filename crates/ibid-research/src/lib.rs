@@ -95,18 +95,17 @@ pub async fn research(
     };
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
-    let steering = &*providers.steering;
-    let (brief, plan) =
-        approve::approve_plan(&mut llm, steering, log, question, brief, plan).await?;
-
     let ctx = RunContext { providers, log, question, brief: &brief };
+    let (brief, plan) = approve::approve_plan(&mut llm, ctx, plan).await?;
+
+    let ctx = RunContext { brief: &brief, ..ctx };
     let mut research = ResearchLoop::new(ctx, plan)?;
     research.recall_known_pages(&mut llm).await?;
     research.gather_until_enough(&mut llm).await?;
     research.gather_added_items(&mut llm).await?;
 
     log.set_phase(Phase::Write, None);
-    research.apply_write_signal(steering.checkpoint("write").await?);
+    research.apply_write_signal(providers.steering.checkpoint("write").await?);
     let mut draft = write::compose(&mut llm, &mut research, None).await?;
     for nth in 1..=question.method.max_refinement_iterations {
         let wanted = std::mem::take(&mut draft.more);

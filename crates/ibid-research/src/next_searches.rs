@@ -1,7 +1,7 @@
 //! The next searches, proposed by a model.
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, ChecklistItem, Coverage, CoverageRow, ModelRole, Plan, SearchEndpoint, SearchTask,
+    Brief, ChecklistItem, Coverage, CoverageRow, ModelRole, SearchEndpoint, SearchTask,
 };
 
 use super::ask::{
@@ -11,6 +11,8 @@ use super::ask::{
 use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::query_policy::{QueryPolicy, add_subject};
+use super::research_state::ResearchState;
+use super::run_context::RunContext;
 
 /// Maximum number of searches of a refinement, and below it the pages read in one.
 const A_REFINEMENT: usize = 2;
@@ -22,14 +24,13 @@ pub(crate) async fn propose_queries(
     llm: &mut LlmSession<'_>,
     brief: &Brief,
     targets: &SearchTargets,
-    plan: &Plan,
+    state: &ResearchState,
     rows: &[CoverageRow],
-    searched: &[String],
 ) -> Result<Vec<QueryRow>> {
     let role = ModelRole::Researcher;
     // Its words may be sent outside, so it is shown nothing that may not.
     let shown = |text: &String| targets.policy().may_be_shown(text);
-    let searched: Vec<String> = searched.iter().filter(|text| shown(text)).cloned().collect();
+    let searched: Vec<String> = state.queries.iter().filter(|text| shown(text)).cloned().collect();
     let rows: Vec<CoverageRow> = rows
         .iter()
         .map(|row| CoverageRow { gap: row.gap.clone().filter(shown), proof: None, ..row.clone() })
@@ -37,7 +38,7 @@ pub(crate) async fn propose_queries(
     let open: Vec<(&ChecklistItem, Option<&CoverageRow>)> = rows
         .iter()
         .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
-        .filter_map(|row| Some((plan.item(row.id)?, Some(row))))
+        .filter_map(|row| Some((state.notes.plan.item(row.id)?, Some(row))))
         .collect();
     let Some(role_model) = llm.role_model(LlmStep::Cover, role).filter(|_| !open.is_empty()) else {
         return Ok(Vec::new());
@@ -57,17 +58,16 @@ pub(crate) async fn propose_queries(
     }
 }
 
-/// The search tasks for what a draft lacks, at most two: by a model, or else its words as they are. `usual`
-/// is the number of hits requested.
+/// The search tasks for what a draft lacks, at most two: by a model, or else its words as they are.
 pub(crate) async fn refinement_tasks(
     llm: &mut LlmSession<'_>,
-    brief: &Brief,
+    ctx: RunContext<'_>,
     policy: &QueryPolicy,
-    usual: u32,
     searched: &[String],
     wanted: &[String],
 ) -> Result<Vec<SearchTask>> {
     let role = ModelRole::Planner;
+    let usual = ctx.question.method.results_per_query;
     let plain = || {
         let task = |query: &String| SearchTask {
             query: query.clone(),
@@ -82,7 +82,7 @@ pub(crate) async fn refinement_tasks(
         return Ok(plain());
     };
     let prompt_input = RefineSearchPrompt {
-        question: brief.effective_question(),
+        question: ctx.brief.effective_question(),
         topics: wanted,
         searched,
         usual,
@@ -95,7 +95,7 @@ pub(crate) async fn refinement_tasks(
             .valid_tasks(it.value)
             .into_iter()
             .filter_map(|valid_task| {
-                let query = add_subject(brief, policy.narrow(&valid_task.query)?);
+                let query = add_subject(ctx.brief, policy.narrow(&valid_task.query)?);
                 Some(SearchTask { query, ..valid_task })
             })
             .take(A_REFINEMENT)

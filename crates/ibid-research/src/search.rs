@@ -418,7 +418,6 @@ fn diversify(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::domain::{OutboundWords, Variation};
 
     fn hits(urls: &[&str]) -> Vec<Hit> {
         let hit = |text: &&str| Hit::new("local", &format!("https://{text}.example/"), text, "");
@@ -438,9 +437,9 @@ mod tests {
     #[test]
     fn answers_are_fused_by_reciprocal_ranks_with_60() {
         let query = |item: u32| {
-            let words = OutboundWords::from_static("cork");
-            let item = ItemId::new(item);
-            Query::outbound(words, Vertical::Web, item, Variation::Original, 10)
+            let mut query = Query::from_static("cork", Vertical::Web, 10);
+            query.item = ItemId::new(item);
+            query
         };
         let mut found = HitPool::default();
         assert_eq!(found.fuse(&query(1), hits(&["a", "b", "c"])), 3);

@@ -115,9 +115,7 @@ pub(crate) async fn find_evidence(
         let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
         weighed.push(WeighedPage { input, sentences, found });
     }
-    if let Some(role_model) = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer) {
-        weigh_by_model(llm, role_model, round, scorer, &notes.plan, &mut weighed).await?;
-    }
+    weigh_by_model(llm, round, scorer, &notes.plan, &mut weighed).await?;
     let first = notes.plan.items()[0].id;
     let mut all = Vec::new();
     for page in weighed {
@@ -191,24 +189,26 @@ fn is_navigation(page: &Page) -> bool {
     page.url.starts_with("http") && listed >= MIN_LIST_ITEMS && other == 0 && short
 }
 
-/// Adds a model's findings to what the words alone found.
+/// Adds a model's findings, if there is a model, to what the words alone found.
 async fn weigh_by_model(
     llm: &mut LlmSession<'_>,
-    role_model: &RoleModel,
     round: &WeighContext<'_>,
     scorer: &mut RelevanceScorer,
     plan: &Plan,
     pages: &mut [WeighedPage<'_>],
 ) -> Result<()> {
+    let Some(role_model) = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer) else {
+        return Ok(());
+    };
     let full_text = round.question.method.top_m_full_text_sources as usize;
     let mut calls = Vec::new();
     for (nth, it) in pages.iter().enumerate() {
         if nth < full_text || !it.found.evidence.is_empty() {
             let page = it.input.page;
             let shown = scorer.shown_sentences(page, &it.sentences).0;
-            let page = (page, scorer.shown_title(page));
-            let window = llm.window(role_model);
-            calls.push(ask_about_page(nth, (role_model, window), round.brief, plan, page, shown));
+            let title = scorer.shown_title(page);
+            let question = PageQuestion { brief: round.brief, plan, page, title, shown };
+            calls.push(ask_about_page(nth, role_model, llm.window(role_model), question));
         }
     }
     let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
@@ -252,11 +252,11 @@ async fn weigh_by_model(
 /// own words on the same sentences, but not remove it.
 fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
     for evidence in by_words {
-        let covered = by_model.iter().any(|own| {
-            own.passage.first() <= evidence.passage.last()
-                && evidence.passage.first() <= own.passage.last()
+        let covered = by_model.iter().any(|finding| {
+            finding.passage.first() <= evidence.passage.last()
+                && evidence.passage.first() <= finding.passage.last()
                 // Two neighbouring sentences may say different things.
-                && stem_overlap(&evidence.claim, &own.claim) >= MIN_NAMED_SENTENCE_OVERLAP
+                && stem_overlap(&evidence.claim, &finding.claim) >= MIN_NAMED_SENTENCE_OVERLAP
         });
         if !covered {
             by_model.push(evidence);
@@ -264,25 +264,32 @@ fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
     }
 }
 
+/// What a model is asked about a page: which of the `shown` sentences answer which item of the plan.
+struct PageQuestion<'a> {
+    brief: &'a Brief,
+    plan: &'a Plan,
+    page: &'a Page,
+    title: &'a str,
+    shown: Vec<usize>,
+}
+
 /// Asks a model with a window about one page. Returns the page's index in the round, the model's usage, the window
 /// that prompts had to fit, and the findings.
 async fn ask_about_page<'a>(
     nth: usize,
-    (role_model, mut window): (&'a RoleModel, u32),
-    brief: &'a Brief,
-    plan: &'a Plan,
-    page: (&'a Page, &'a str),
-    shown: Vec<usize>,
+    role_model: &'a RoleModel,
+    mut window: u32,
+    question: PageQuestion<'a>,
 ) -> (usize, TrackedModel<'a>, u32, Result<Vec<WeighReplyRow>>) {
     let model = TrackedModel::new(role_model);
-    let mut found = findings_on_page(&model, window, brief, plan, page, &shown).await;
+    let mut found = findings_on_page(&model, window, &question).await;
     // Only now does it show that the window was configured too large.
     while let Err(error) = &found
         && error.is_prompt_too_long()
         && window > MIN_WINDOW_TOKENS
     {
         window = narrower_window(window, error);
-        found = findings_on_page(&model, window, brief, plan, page, &shown).await;
+        found = findings_on_page(&model, window, &question).await;
     }
     (nth, model, window, found)
 }
@@ -291,11 +298,9 @@ async fn ask_about_page<'a>(
 async fn findings_on_page(
     model: &dyn LanguageModel,
     window: u32,
-    brief: &Brief,
-    plan: &Plan,
-    (page, title): (&Page, &str),
-    shown: &[usize],
+    question: &PageQuestion<'_>,
 ) -> Result<Vec<WeighReplyRow>> {
+    let PageQuestion { brief, plan, page, title, shown } = question;
     let language = language_name(Some(&brief.lang));
     let plain = WeighPrompt {
         question: brief.effective_question(),
@@ -338,14 +343,15 @@ fn resolve_sentences(row: &WeighReplyRow, shown: &[(usize, &str)]) -> Vec<usize>
         .filter(|pair| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(pair.0)))
         .collect();
     let words: Vec<&str> = named.iter().map(|pair| pair.1).collect();
-    let own = stem_overlap(&row.claim, &words.join(" "));
+    let named_overlap = stem_overlap(&row.claim, &words.join(" "));
     let best = shown
         .iter()
         .map(|pair| (stem_overlap(&row.claim, pair.1), pair.0))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     match best {
         Some((share, nth))
-            if own < MIN_NAMED_SENTENCE_OVERLAP && share >= MIN_NAMED_SENTENCE_OVERLAP =>
+            if named_overlap < MIN_NAMED_SENTENCE_OVERLAP
+                && share >= MIN_NAMED_SENTENCE_OVERLAP =>
         {
             vec![nth]
         }
@@ -416,12 +422,12 @@ fn build_evidence(
 /// something for each item on every page.
 pub(crate) fn names_item(brief: &Brief, plan: &Plan, it: &Evidence) -> bool {
     let subject = content_stems(brief.subjects.first().map_or("", String::as_str));
-    let said = content_stems(&format!("{} {}", it.claim, it.passage.text().expose()));
+    let evidence_stems = content_stems(&format!("{} {}", it.claim, it.passage.text().expose()));
     let items = it.items.iter().filter_map(|id| plan.item(*id));
     items.map(|item| format!("{} {}", item.heading, item.asks)).any(|text| {
-        let mut own = content_stems(&text);
-        own.retain(|stem| !subject.contains(stem));
-        own.is_empty() || own.iter().any(|stem| said.contains(stem))
+        let mut item_stems = content_stems(&text);
+        item_stems.retain(|stem| !subject.contains(stem));
+        item_stems.is_empty() || item_stems.iter().any(|stem| evidence_stems.contains(stem))
     })
 }
 

@@ -41,7 +41,7 @@ pub mod traces;
 pub mod web;
 mod webhook;
 
-pub use check::NamedFiles;
+pub use check::{AuditTask, NamedFiles};
 pub use components::{
     AppComponents, OpenProvidersFn, PlanFn, PrepareFn, PriorSpendFn, ProgressFn, ResearchFn,
     RunProviders, TotalCostFn,

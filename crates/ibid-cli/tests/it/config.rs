@@ -227,7 +227,7 @@ fn every_setting_reaches_the_program() {
         settings
     };
     let before = load(&[]);
-    for row in SETTINGS {
+    for row in SETTINGS.iter() {
         let other = match row.kind {
             Takes::Int(min, max) | Takes::OptionalInt(min, max) => {
                 let min = min.to_string();

@@ -226,7 +226,9 @@ pub(crate) async fn research(
         }
         log.emit(Event::BudgetUpdated { usage });
     }
-    let report = report(run, question, &evidence, sources, failed, usage, stop);
+    let mut report = report(run, question, &evidence, sources, stop);
+    report.method.pages_failed = failed;
+    report.usage = usage;
     log.emit(Event::ReportReady { report: Box::new(report.clone()) });
     Ok(report)
 }
@@ -259,8 +261,6 @@ fn report(
     question: &Question,
     evidence: &[Evidence],
     sources: Vec<Source>,
-    failed: Vec<(String, String)>,
-    usage: Usage,
     stop: StopReason,
 ) -> Report {
     let claim = |(n, it): (usize, &Evidence)| {
@@ -289,7 +289,7 @@ fn report(
             queries: Vec::new(),
             rounds: WAVES,
             pages_read: sources.len() as u32,
-            pages_failed: failed,
+            pages_failed: Vec::new(),
             followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
@@ -310,7 +310,7 @@ fn report(
         sources,
         coverage: Vec::new(),
         checks: ReportChecks::default(),
-        usage,
+        usage: Usage::default(),
     }
 }
 

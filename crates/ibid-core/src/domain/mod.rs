@@ -33,8 +33,8 @@ pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, QualityPart, QualityScore, Rating, Vote};
 pub use model_choice::{ModelChoice, ModelRole, ReasoningEffort};
 pub use outbound::{
-    FolderWordPolicy, ModelWord, OutboundWordPolicy, OutboundWords, PublicName, WordOrigin,
-    is_name, is_public,
+    FolderWordPolicy, ModelWord, OnThisMachine, Outbound, OutboundWordPolicy, OutboundWords,
+    PublicName, WordOrigin, WordPolicy, is_name, is_public,
 };
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, UrlProvenance};

@@ -1,6 +1,7 @@
 //! The text that may be sent to external search engines: words of the question, the plan and the user, and public
 //! names from external pages. Text of private documents cannot enter these types.
 use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +137,7 @@ impl OutboundWords {
     }
 
     /// Wraps words that are part of the program.
-    pub fn from_static(text: &'static str) -> OutboundWords {
+    pub(super) fn from_static(text: &'static str) -> OutboundWords {
         OutboundWords { text: text.to_owned(), origins: vec![WordOrigin::General] }
     }
 
@@ -162,12 +163,33 @@ pub(super) fn is_subset(cut: &str, text: &str) -> bool {
     text.starts_with(cut) || tokens(cut).iter().all(|token| there.contains(&token.text))
 }
 
-/// The words that outbound text of a run may contain, each with its origin.
+/// The words that text of a run may contain, each with its origin. `Reach` is where the text may go.
 ///
 /// Words are compared by stem, so that inflected forms and known synonyms are permitted too. Codes and numbers are
 /// compared literally.
 #[derive(Debug, Clone)]
-pub struct OutboundWordPolicy(WordList);
+pub struct WordPolicy<Reach> {
+    words: BTreeMap<String, WordOrigin>,
+    /// The spellings in which permitted words occurred.
+    surfaces: BTreeSet<String>,
+    synonyms: fn(&str) -> Vec<&'static str>,
+    reach: PhantomData<Reach>,
+}
+
+/// The reach of text that may be sent to external services.
+#[derive(Debug, Clone)]
+pub struct Outbound;
+
+/// The reach of text that stays on this machine.
+#[derive(Debug, Clone)]
+pub struct OnThisMachine;
+
+/// The words that outbound text of a run may contain.
+pub type OutboundWordPolicy = WordPolicy<Outbound>;
+
+/// The words that model output may contain if it stays on this machine: folder searches and progress events. It
+/// cannot be converted to outbound text.
+pub type FolderWordPolicy = WordPolicy<OnThisMachine>;
 
 impl OutboundWordPolicy {
     /// Permits the words of `question`: its text, earlier messages of the user, its limits, and the years around the
@@ -177,71 +199,51 @@ impl OutboundWordPolicy {
         question: &Question,
         synonyms: fn(&str) -> Vec<&'static str>,
     ) -> OutboundWordPolicy {
-        let mut own = WordList { words: BTreeMap::new(), surfaces: BTreeSet::new(), synonyms };
-        own.add_general(SMALL_WORDS.iter().copied());
-        own.add_text(&question.text, &WordOrigin::Asked);
+        let mut policy = WordPolicy {
+            words: BTreeMap::new(),
+            surfaces: BTreeSet::new(),
+            synonyms,
+            reach: PhantomData,
+        };
+        policy.add_general(SMALL_WORDS.iter().copied());
+        policy.add_text(&question.text, &WordOrigin::Asked);
         let before = question.follows.iter().flat_map(|follow| &follow.turns);
         for turn in question.dialogue.iter().chain(before) {
             if let Some(message) = &turn.user {
-                own.add_text(message, &WordOrigin::Asked);
+                policy.add_text(message, &WordOrigin::Asked);
             }
         }
         for bound in question.domains.iter().chain(&question.not_domains) {
-            own.add_text(bound, &WordOrigin::Asked);
+            policy.add_text(bound, &WordOrigin::Asked);
         }
         for day in [&question.since, &question.until].into_iter().flatten() {
             let year = day.split('-').next().unwrap_or_default();
-            own.add_text(year, &WordOrigin::Asked);
+            policy.add_text(year, &WordOrigin::Asked);
         }
         let year = question.asked_on.split('-').next();
         if let Some(year) = year.and_then(|year| year.parse::<u32>().ok()) {
             for near in year.saturating_sub(1)..=year + 1 {
-                own.add_text(&near.to_string(), &WordOrigin::Asked);
+                policy.add_text(&near.to_string(), &WordOrigin::Asked);
             }
         }
-        OutboundWordPolicy(own)
-    }
-
-    /// Adds the words of the brief and the plan, both made before anything was read.
-    pub fn add_plan(&mut self, brief: &Brief, plan: &Plan) {
-        self.0.add_plan(brief, plan);
-    }
-
-    /// Adds text that the user entered during the run.
-    pub fn add_user_text(&mut self, words: &str) {
-        self.0.add_text(words, &WordOrigin::User);
-    }
-
-    /// Adds words of the built-in lists.
-    pub fn add_general(&mut self, words: impl Iterator<Item = &'static str>) {
-        self.0.add_general(words);
-    }
-
-    /// Adds a word of a model that had read nothing.
-    pub fn add_model_word(&mut self, word: &ModelWord) {
-        self.0.add_model_word(word);
+        policy
     }
 
     /// Adds a name from an external page.
     pub fn add_name(&mut self, name: &PublicName) {
-        self.0.add_name(&name.name, &WordOrigin::Page(name.url.clone()));
+        self.add_page_name(&name.name, &name.url);
     }
 
     /// Reduces `text` to its permitted part: all of it if every word is permitted, otherwise only the permitted
     /// words. Returns `None` if no meaningful word is left.
     pub fn filter_text(&self, text: &str) -> Option<OutboundWords> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let whole = self.0.origins(&text).filter(|_| is_plain(&text));
+        let whole = self.origins(&text).filter(|_| is_plain(&text));
         let (text, origins) = match whole {
             Some(origins) => (text, origins),
-            None => self.0.filter_text(&text)?,
+            None => self.permitted_words(&text)?,
         };
         Some(OutboundWords { text, origins })
-    }
-
-    /// Whether every meaningful word of `text` is permitted, and it is plain text.
-    pub fn permits(&self, text: &str) -> bool {
-        is_plain(text) && self.0.origins(text).is_some()
     }
 
     /// Returns `text` in PubMed's syntax if every word of it is permitted.
@@ -249,90 +251,57 @@ impl OutboundWordPolicy {
         if !text.chars().all(is_ordinary) || !pubmed::is_valid(text) {
             return None;
         }
-        let mut bare = String::new();
+        let mut without_syntax = String::new();
         let mut field = false;
         for c in text.chars() {
             match c {
                 '[' => field = true,
                 ']' => field = false,
-                '(' | ')' => bare.push(' '),
-                c if !field => bare.push(c),
+                '(' | ')' => without_syntax.push(' '),
+                c if !field => without_syntax.push(c),
                 _ => {}
             }
         }
-        let words: Vec<&str> =
-            bare.split_whitespace().filter(|word| !matches!(*word, "AND" | "OR" | "NOT")).collect();
-        let origins = self.0.origins(&words.join(" "))?;
+        let words: Vec<&str> = without_syntax
+            .split_whitespace()
+            .filter(|word| !matches!(*word, "AND" | "OR" | "NOT"))
+            .collect();
+        let origins = self.origins(&words.join(" "))?;
         Some(OutboundWords { text: text.trim().to_owned(), origins })
     }
 
     /// Copies the permitted words for folder searches, to which private names may be added.
     pub fn to_folder_words(&self) -> FolderWordPolicy {
-        FolderWordPolicy(self.0.clone())
+        let OutboundWordPolicy { words, surfaces, synonyms, .. } = self.clone();
+        WordPolicy { words, surfaces, synonyms, reach: PhantomData }
     }
 }
 
-/// The words that model output may contain if it stays on this machine: folder searches and progress events. It
-/// cannot be converted to outbound text.
-#[derive(Debug, Clone)]
-pub struct FolderWordPolicy(WordList);
-
 impl FolderWordPolicy {
-    /// Adds text that the user entered during the run.
-    pub fn add_user_text(&mut self, words: &str) {
-        self.0.add_text(words, &WordOrigin::User);
-    }
-
-    /// Adds words of the built-in lists.
-    pub fn add_general(&mut self, words: impl Iterator<Item = &'static str>) {
-        self.0.add_general(words);
-    }
-
-    /// Adds a word of a model that had read nothing.
-    pub fn add_model_word(&mut self, word: &ModelWord) {
-        self.0.add_model_word(word);
-    }
-
-    /// Adds the words of the brief and the plan, both made before anything was read.
-    pub fn add_plan(&mut self, brief: &Brief, plan: &Plan) {
-        self.0.add_plan(brief, plan);
-    }
-
     /// Adds a name found on a page, private or not. Text that does not look like a name is ignored.
     pub fn add_name(&mut self, name: &str, url: &str) {
         if is_name(name) {
-            self.0.add_name(name, &WordOrigin::Page(url.to_owned()));
+            self.add_page_name(name, url);
         }
     }
 
     /// Reduces text written by a model to its permitted words, without punctuation and capitals, which could encode
     /// other content. Returns `None` if no meaningful word is left.
     pub fn filter_text(&self, text: &str) -> Option<String> {
-        self.0.filter_text(text).map(|filter_text| filter_text.0)
-    }
-
-    /// Whether every meaningful word of `text` is permitted, and it is plain text.
-    pub fn permits(&self, text: &str) -> bool {
-        is_plain(text) && self.0.origins(text).is_some()
+        self.permitted_words(text).map(|(words, _)| words)
     }
 }
 
-#[derive(Debug, Clone)]
-struct WordList {
-    words: BTreeMap<String, WordOrigin>,
-    /// The spellings in which permitted words occurred.
-    surfaces: BTreeSet<String>,
-    synonyms: fn(&str) -> Vec<&'static str>,
-}
-
-impl WordList {
-    fn add_general(&mut self, words: impl Iterator<Item = &'static str>) {
+impl<Reach> WordPolicy<Reach> {
+    /// Adds words of the built-in lists.
+    pub fn add_general(&mut self, words: impl Iterator<Item = &'static str>) {
         for word in words {
             self.words.entry(word_key(word)).or_insert(WordOrigin::General);
         }
     }
 
-    fn add_plan(&mut self, brief: &Brief, plan: &Plan) {
+    /// Adds the words of the brief and the plan, both made before anything was read.
+    pub fn add_plan(&mut self, brief: &Brief, plan: &Plan) {
         let texts = brief.sharpened.iter().chain([&brief.question]);
         let texts = texts.chain(&brief.subjects).chain(&brief.key_terms);
         let items = plan.items().iter().flat_map(|item| {
@@ -344,17 +313,29 @@ impl WordList {
         }
     }
 
-    fn add_model_word(&mut self, word: &ModelWord) {
+    /// Adds a word of a model that had read nothing.
+    pub fn add_model_word(&mut self, word: &ModelWord) {
         for part in std::iter::once(word.0.as_str()).chain(split_compound(&word.0)) {
             self.words.entry(word_key(part)).or_insert(WordOrigin::Model);
         }
     }
 
-    fn add_name(&mut self, name: &str, origin: &WordOrigin) {
+    /// Adds text that the user entered during the run.
+    pub fn add_user_text(&mut self, words: &str) {
+        self.add_text(words, &WordOrigin::User);
+    }
+
+    /// Whether every meaningful word of `text` is permitted, and it is plain text.
+    pub fn permits(&self, text: &str) -> bool {
+        is_plain(text) && self.origins(text).is_some()
+    }
+
+    fn add_page_name(&mut self, name: &str, url: &str) {
         for word in tokens(name) {
             self.surfaces.insert(name[word.span.clone()].to_owned());
             for part in std::iter::once(word.text.as_str()).chain(split_compound(&word.text)) {
-                self.words.entry(word_key(part)).or_insert(origin.clone());
+                let origin = || WordOrigin::Page(url.to_owned());
+                self.words.entry(word_key(part)).or_insert_with(origin);
             }
         }
     }
@@ -371,45 +352,45 @@ impl WordList {
                     let other = self.words.entry(other.to_owned());
                     other.or_insert(WordOrigin::General);
                 }
-                let had = self.words.entry(key).or_insert_with(|| origin.clone());
-                *had = had.clone().min(origin.clone());
+                let known = self.words.entry(key).or_insert_with(|| origin.clone());
+                *known = known.clone().min(origin.clone());
             }
         }
     }
 
-    fn filter_text(&self, text: &str) -> Option<(String, Vec<WordOrigin>)> {
-        let mut kept: Vec<String> = Vec::new();
+    fn permitted_words(&self, text: &str) -> Option<(String, Vec<WordOrigin>)> {
+        let mut permitted: Vec<String> = Vec::new();
         let mut origins = BTreeSet::new();
         for word in tokens(text) {
             let surface = &text[word.span.clone()];
-            let shown = if self.surfaces.contains(surface) {
+            let spelling = if self.surfaces.contains(surface) {
                 surface.to_owned()
             } else {
                 word.text.clone()
             };
-            let twice = kept.iter().filter(|text| **text == shown).count() > 1;
-            if kept.len() == QUERY_WORDS || twice {
+            let twice = permitted.iter().filter(|text| **text == spelling).count() > 1;
+            if permitted.len() == QUERY_WORDS || twice {
                 continue;
             }
             match self.origin(&word.text) {
                 Some(found) => {
                     origins.insert(found);
-                    kept.push(shown);
+                    permitted.push(spelling);
                 }
                 // A function word is only kept with the word that follows it.
-                None if is_stop_word(&word.text) => kept.push(word.text),
+                None if is_stop_word(&word.text) => permitted.push(word.text),
                 None => {
-                    while kept.last().is_some_and(|word| is_stop_word(word)) {
-                        kept.pop();
+                    while permitted.last().is_some_and(|word| is_stop_word(word)) {
+                        permitted.pop();
                     }
                 }
             }
         }
-        while kept.last().is_some_and(|word| is_stop_word(word)) {
-            kept.pop();
+        while permitted.last().is_some_and(|word| is_stop_word(word)) {
+            permitted.pop();
         }
         let telling = origins.iter().any(|origin| *origin != WordOrigin::General);
-        telling.then(|| (kept.join(" "), origins.into_iter().collect()))
+        telling.then(|| (permitted.join(" "), origins.into_iter().collect()))
     }
 
     /// Returns the origins of all words of `text`, or `None` if a word has none or no word is meaningful.

@@ -55,6 +55,12 @@ impl Query {
         Query::new(asked, item, variation, limit)
     }
 
+    /// Creates an external query of words that are part of the program.
+    pub fn from_static(text: &'static str, vertical: Vertical, limit: u32) -> Query {
+        let words = OutboundWords::from_static(text);
+        Query::outbound(words, vertical, ItemId::new(1), Variation::Original, limit)
+    }
+
     fn new(words: QueryWords, item: ItemId, variation: Variation, limit: u32) -> Query {
         Query {
             words,

@@ -125,6 +125,21 @@ pub enum IdempotencyStatus {
     Other,
 }
 
+/// A request with an idempotency key, and the run that it starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyClaim {
+    /// The sender.
+    pub user: String,
+    /// The key as sent.
+    pub key: String,
+    /// SHA-256 of the request, in hexadecimal.
+    pub hash: String,
+    /// The run.
+    pub run: RunId,
+    /// Time of the request, RFC 3339 in UTC.
+    pub at: String,
+}
+
 /// User accounts, their spending, and the audit log.
 ///
 /// Contract: when a writing call returns, its change is durable. Ids, prefixes and keys are compared exactly. Adding
@@ -186,15 +201,8 @@ pub trait Accounts: Send + Sync {
     async fn append_audit(&self, line: &AuditEntry) -> Result<()>;
     /// Returns the last `most` entries of the audit log, newest first.
     async fn audit_log(&self, most: u32) -> Result<Vec<AuditEntry>>;
-    /// Records that `user` started `run` with a request of this `hash` under `key`, unless the key was used before.
-    async fn claim_key(
-        &self,
-        user: &str,
-        key: &str,
-        hash: &str,
-        run: &RunId,
-        at: &str,
-    ) -> Result<IdempotencyStatus>;
+    /// Records the claim, unless its user has used the key before.
+    async fn claim_key(&self, claim: &KeyClaim) -> Result<IdempotencyStatus>;
     /// Deletes keys recorded before `at` (RFC 3339) and returns their number.
     async fn prune_keys(&self, at: &str) -> Result<u64>;
     /// Returns the runs that ended before `at` (RFC 3339).

@@ -79,6 +79,11 @@ impl EventLog {
         lock_state(&self.state).unflushed.iter().cloned().collect()
     }
 
+    /// The run.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
     /// Sets the phase and round of the events that follow.
     pub fn set_phase(&self, phase: Phase, round: Option<u32>) {
         let mut state = lock_state(&self.state);

@@ -24,7 +24,7 @@ use crate::Result;
 use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertical};
 
 pub use accounts::{
-    Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, User,
+    Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, User,
     is_reserved_user,
 };
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};

@@ -6,11 +6,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
 use super::snapshot::{IndexSnapshot, RowId, TITLE_WEIGHT};
-
-/// BM25's saturation of repeated terms, the usual value.
-const K1: f32 = 1.2;
-/// BM25's weight of the length of a passage, the usual value.
-const B: f32 = 0.75;
+use crate::bm25;
 
 /// The postings of `text` in `field`, if the term occurs there. They include deleted rows.
 pub(super) fn segment_postings(
@@ -105,6 +101,8 @@ pub(super) struct ScoredRow {
 
 /// The saturated count of `count` occurrences in a passage `length` times as long as the mean.
 pub(super) fn saturate(count: f32, length: f32) -> f32 {
+    const K1: f32 = bm25::K1 as f32;
+    const B: f32 = bm25::B as f32;
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
 }
 

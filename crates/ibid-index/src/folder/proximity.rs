@@ -3,11 +3,8 @@ use super::postings::saturate;
 use super::query_terms::QueryTerm;
 use super::snapshot::RowId;
 use super::term_index::TermIndex;
+use crate::bm25::{NEAR, neighbours};
 
-/// Two words of a passage are near each other up to this distance.
-const NEAR: u32 = 4;
-/// Two words of the query are neighbours up to this distance: there may be stop words between them.
-const NEIGHBOURS: usize = 3;
 /// The weight of the bonus relative to the score of the words alone (Metzler and Croft 2005 give their unordered windows
 /// 0.05 to 0.1).
 const WEIGHT: f32 = 0.1;
@@ -19,11 +16,8 @@ pub(super) fn proximity(
     sequence: &[(usize, usize)],
     passages: &[RowId],
 ) -> tantivy::Result<Vec<f32>> {
-    let mut pairs: Vec<(usize, usize)> = sequence
-        .windows(2)
-        .filter(|window| window[0].0 != window[1].0 && window[1].1 - window[0].1 <= NEIGHBOURS)
-        .map(|window| (window[0].0, window[1].0))
-        .collect();
+    let mut pairs: Vec<(usize, usize)> =
+        neighbours(sequence).map(|(first, second, _)| (*first, *second)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let mut bonus = vec![0.0; passages.len()];
@@ -38,7 +32,7 @@ pub(super) fn proximity(
                 .get(at, *a)
                 .iter()
                 .map(|x| {
-                    let near = |y: &&u32| (1..=NEAR).contains(&x.abs_diff(**y));
+                    let near = |y: &&u32| (1..=NEAR as u32).contains(&x.abs_diff(**y));
                     places.get(at, *b).iter().filter(near).count()
                 })
                 .sum::<usize>();

@@ -40,21 +40,11 @@ pub(super) fn rank(
     near: &[(u64, f32)],
 ) -> tantivy::Result<Vec<RankedDocument>> {
     let view = &index.snapshot;
-    match index.memory_index()? {
-        Some(memory) => rank_by(view, memory, query, n, filter, near),
-        None => rank_by(view, &DiskTermIndex::new(view), query, n, filter, near),
-    }
-}
-
-/// [`rank`], with the given term index.
-fn rank_by(
-    view: &IndexSnapshot,
-    lexicon: &dyn TermIndex,
-    query: &str,
-    n: usize,
-    filter: &Filter,
-    near: &[(u64, f32)],
-) -> tantivy::Result<Vec<RankedDocument>> {
+    let disk = DiskTermIndex::new(view);
+    let lexicon: &dyn TermIndex = match index.memory_index()? {
+        Some(memory) => memory,
+        None => &disk,
+    };
     let (wanted, sequence) = query_terms(view, lexicon, query)?;
     let mut scores = vec![0.0f32; view.rows()];
     for term in &wanted {
@@ -173,8 +163,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         let index = folder.search_index();
-        let view = &index.snapshot;
-        let resident = index.memory_index().unwrap().unwrap();
+        let on_disk = index.on_disk().unwrap();
+        assert!(index.memory_index().unwrap().is_some());
+        assert!(on_disk.memory_index().unwrap().is_none());
         let queries = [
             "harvest of cork oak bark",
             "wine bottle stopper item7",
@@ -184,8 +175,8 @@ mod tests {
         ];
         for query in queries {
             let none = Filter::default();
-            let fast = rank_by(view, resident, query, 10, &none, &[]).unwrap();
-            let slow = rank_by(view, &DiskTermIndex::new(view), query, 10, &none, &[]).unwrap();
+            let fast = rank(&index, query, 10, &none, &[]).unwrap();
+            let slow = rank(&on_disk, query, 10, &none, &[]).unwrap();
             assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{query}");
             assert_eq!(fast.is_empty(), query == "none");
         }

@@ -23,6 +23,13 @@ impl SearchIndex {
         })
     }
 
+    /// The same snapshot, ranked from its files.
+    #[cfg(test)]
+    pub(super) fn on_disk(&self) -> tantivy::Result<SearchIndex> {
+        let index = SearchIndex::new(self.snapshot.searcher.clone(), self.snapshot.fields)?;
+        Ok(SearchIndex { memory: OnceLock::from(None), ..index })
+    }
+
     /// Whether the postings are in memory.
     pub(super) fn has_memory_index(&self) -> bool {
         self.memory.get().is_some_and(Option::is_some)

@@ -133,6 +133,11 @@ impl Fetcher {
         self
     }
 
+    /// Where outgoing traffic is recorded.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
     /// Applies `policy` to each host; without it, requests are sent immediately.
     #[must_use]
     pub fn with_host_limits(mut self, limiter: OwnerHostLimiter, policy: HostPolicy) -> Fetcher {
@@ -310,15 +315,15 @@ impl Fetcher {
         url.set_fragment(None);
         let origin = url.origin().ascii_serialization();
         if let Some(cache) = &self.cache
-            && let Some(kept) = cache.get::<()>(CacheKind::Robots, &origin).await
-            && let Some(left) = ROBOTS_AGE.checked_sub(kept.age)
+            && let Some(cached_file) = cache.get::<()>(CacheKind::Robots, &origin).await
+            && let Some(left) = ROBOTS_AGE.checked_sub(cached_file.age)
         {
-            return Ok(remember_robots(&mut cached, Robots::parse(&kept.body, TOKEN), left));
+            return Ok(remember_robots(&mut cached, Robots::parse(&cached_file.body, TOKEN), left));
         }
         // robots.txt itself needs no permission.
-        let asked = Box::pin(self.follow_redirects(url.as_str(), None, false));
+        let request = Box::pin(self.follow_redirects(url.as_str(), None, false));
         let late = |_| Err(FetchError::new(ReadFailure::Timeout, "timed out"));
-        let body = match timeout(ROBOTS_TIMEOUT, asked).await.unwrap_or_else(late) {
+        let body = match timeout(ROBOTS_TIMEOUT, request).await.unwrap_or_else(late) {
             Ok(fetched) => fetched.map(|fetched| fetched.bytes).unwrap_or_default(),
             Err(it) if it.status.is_some_and(|status| status / 100 == 4) => Vec::new(),
             Err(it) if it.status.is_some() => {

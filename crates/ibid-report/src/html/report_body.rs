@@ -130,7 +130,7 @@ impl ReportBody {
             quotes: passages
                 .iter()
                 .zip(1..)
-                .filter_map(|((n, passage), k)| quote(it, pages, k, *n, passage, stored))
+                .filter_map(|(cited, k)| quote(it, pages, *cited, k, stored))
                 .collect(),
             taken: it.results.iter().map(excerpt_view).collect(),
             topics: topics(it),
@@ -231,9 +231,8 @@ fn language_code(code: &str) -> String {
 fn quote(
     report: &Report,
     pages: &PagesByHash,
+    (n, passage): (u32, &Passage),
     k: usize,
-    n: u32,
-    passage: &Passage,
     stored: Option<&str>,
 ) -> Option<QuoteView> {
     let source = source(report, n)?;

@@ -242,7 +242,7 @@ impl Conformer {
         let nothing = Value::Null;
         let inner = schema.get("items").unwrap_or(&nothing);
         let given: Vec<Value> = match value {
-            Value::Array(it) => return self.elements(it, inner, bound(schema), path, depth),
+            Value::Array(it) => return self.elements(it, schema, path, depth),
             Value::Null => Vec::new(),
             Value::Object(fields) => elements_of(fields, inner),
             Value::String(it) if matches!(kind(inner), "integer" | "number") => numbers_in(it),
@@ -251,17 +251,20 @@ impl Conformer {
             it => vec![it.clone()],
         };
         self.changed = true;
-        self.elements(&given, inner, bound(schema), path, depth)
+        self.elements(&given, schema, path, depth)
     }
 
+    /// The list `given`, in the form that the `schema` of the list demands.
     fn elements(
         &mut self,
         given: &[Value],
         schema: &Value,
-        most: usize,
         path: &ValuePath<'_>,
         depth: usize,
     ) -> Result<Value, String> {
+        let nothing = Value::Null;
+        let inner = schema.get("items").unwrap_or(&nothing);
+        let most = bound(schema);
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         let mut first_fault = None;
@@ -270,7 +273,7 @@ impl Conformer {
                 self.changed = true;
                 break;
             }
-            match self.any(it, schema, &ValuePath::Element(path, nth), depth + 1) {
+            match self.any(it, inner, &ValuePath::Element(path, nth), depth + 1) {
                 // A list longer than allowed mostly repeats itself.
                 Ok(it) => {
                     if given.len() <= most || seen.insert(it.to_string()) {

@@ -1,4 +1,5 @@
 //! Weighs the pages that earlier runs of the thread have read against the new plan, before any search.
+use crate::cover::CoverContext;
 use crate::llm_session::LlmSession;
 use crate::run_context::RunContext;
 use crate::weigh;
@@ -42,10 +43,11 @@ impl ResearchLoop<'_> {
         // How many sites there are is unknown before the first search, so the gate's minimum is assumed.
         let independent_sources = question.method.min_source_domains.max(2);
         let coverage = &mut self.coverage;
-        coverage.update(brief, &state.notes, scorer, 0, independent_sources)?;
+        let cover = CoverContext { brief, notes: &state.notes, round: 0 };
+        coverage.update(cover, scorer, independent_sources)?;
         let policy = self.targets.policy();
         names::learn_names(policy, brief, &state.notes, state.notes.evidence.iter());
-        coverage.judge(llm, brief, &state.notes, 0, policy).await?;
+        coverage.judge(llm, cover, policy).await?;
         coverage.emit(log);
         state.coverage = coverage.final_rows();
         state.gate =

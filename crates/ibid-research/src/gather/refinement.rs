@@ -50,9 +50,8 @@ impl ResearchLoop<'_> {
         llm: &mut LlmSession<'_>,
         wanted: &[String],
     ) -> Result<Vec<SearchTask>> {
-        let usual = self.ctx.question.method.results_per_query;
         let (policy, searched) = (self.targets.policy(), &self.state.queries);
-        next_searches::refinement_tasks(llm, self.ctx.brief, policy, usual, searched, wanted).await
+        next_searches::refinement_tasks(llm, self.ctx, policy, searched, wanted).await
     }
 
     /// The new queries of search tasks, each assigned to the nearest item.
@@ -82,9 +81,7 @@ impl ResearchLoop<'_> {
         let (state, targets, hits) = (&self.state, &self.targets, &self.hits);
         let (plan, policy) = (&state.notes.plan, targets.policy());
         let rows = &self.coverage.rows;
-        let proposed =
-            next_searches::propose_queries(llm, ctx.brief, targets, plan, rows, &state.queries)
-                .await?;
+        let proposed = next_searches::propose_queries(llm, ctx.brief, targets, state, rows).await?;
         let has_private_word = |word: &str| {
             state.pages.has_private_word(&state.notes, word) || hits.has_private_word(word)
         };
@@ -106,8 +103,8 @@ impl ResearchLoop<'_> {
                 gap_query: gap.query.clone(),
             });
             // The model was shown no page, so its own words may be searched for.
-            let own = proposed.iter().filter(|query| query.item == item.id);
-            let own = own.filter_map(|query| {
+            let item_queries = proposed.iter().filter(|query| query.item == item.id);
+            let texts = item_queries.filter_map(|query| {
                 if let Some(syntax) = &query.pubmed {
                     policy.narrow_own_query(syntax, &has_private_word);
                 }
@@ -120,7 +117,7 @@ impl ResearchLoop<'_> {
                     pubmed: query.pubmed.clone(),
                 })
             });
-            let by_model = queries.for_texts(item, own.collect(), most);
+            let by_model = queries.for_texts(item, texts.collect(), most);
             if by_model.is_empty() {
                 let met = state.pages.title_names(ctx.brief, &state.notes, policy);
                 next.extend(queries.for_gap(item, &gap.query, &met, most));

@@ -1,4 +1,5 @@
 //! One round of research: search, read, weigh, and see what is covered.
+use crate::cover::CoverContext;
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::LlmSession;
 use crate::multi_hop::{asks_for_names, names_role};
@@ -85,12 +86,13 @@ impl ResearchLoop<'_> {
         let state = &mut self.state;
         log.emit(Event::BudgetUpdated { usage: state.usage.with_models(&llm.usage()) });
         let (coverage, domains) = (&mut self.coverage, self.hits.domain_count());
-        coverage.update(brief, &state.notes, &mut self.scorer, state.rounds, domains)?;
+        let cover = CoverContext { brief, notes: &state.notes, round: state.rounds };
+        coverage.update(cover, &mut self.scorer, domains)?;
         let policy = self.targets.policy();
         let fresh = state.notes.evidence.iter();
         let fresh = fresh.filter(|it| it.round == state.rounds);
         names::learn_names(policy, brief, &state.notes, fresh);
-        coverage.judge(llm, brief, &state.notes, state.rounds, policy).await?;
+        coverage.judge(llm, cover, policy).await?;
         answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
         coverage.emit(log);
         state.coverage = coverage.final_rows();
@@ -157,8 +159,8 @@ impl ResearchLoop<'_> {
                 Some(subject) => format!("{subject} {}", lead.name),
                 None => lead.name,
             };
-            let own = vec![QueryText::new(Variation::Gap, text)];
-            next.extend(queries.for_texts(item, own, 1));
+            let texts = vec![QueryText::new(Variation::Gap, text)];
+            next.extend(queries.for_texts(item, texts, 1));
         }
         let usage = &mut self.state.usage;
         trim_to_budget(ctx.question, usage, &mut next, folder_count(ctx.providers));

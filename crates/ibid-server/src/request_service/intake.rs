@@ -2,8 +2,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::account::AccountWatch;
 use super::caller::Caller;
 use super::folder_names::{FolderNames, PathRewriter};
@@ -11,10 +9,10 @@ use super::operator::OperatorService;
 use crate::request::{ResearchRequest, ServedResources, validate_question};
 use ibid::app::App;
 use ibid::app::queue::{Queue, QueueLimits, RunEndHook};
-use ibid::app::spending::{SpendGrant, Submission};
+use ibid::app::spending::SpendGrant;
 use ibid::config::{Flag, LoadedConfig, ProcessEnv, ServeConfig, layers};
 use ibid_core::domain::{ModelRole, Question, RunId};
-use ibid_core::ports::{AcceptOutcome, IdempotencyKey, RunRow};
+use ibid_core::ports::RunRow;
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Accepts questions of all callers. Handlers use it through a [`CallerService`](super::CallerService).
@@ -97,8 +95,9 @@ impl RequestService {
         };
         match layers::load(&self.process_env, &[]) {
             Ok(_) => Err(fault),
-            Err(own) => {
-                Err(Error::new(ErrorKind::Setup, "loading the server's settings").with_source(own))
+            Err(operator_fault) => {
+                Err(Error::new(ErrorKind::Setup, "loading the server's settings")
+                    .with_source(operator_fault))
             }
         }
     }
@@ -144,27 +143,6 @@ impl RequestService {
         self.served.models.iter().chain(configured).cloned().collect()
     }
 
-    /// Accepts `question` for the caller as `run`, within the remaining budget of the account. A repeated `key` returns the run of
-    /// the first request. `request` holds the other fields that the caller sent.
-    ///
-    /// # Errors
-    /// `Exhausted` if the account's daily budget is spent or reserved; store errors.
-    pub(super) async fn accept(
-        &self,
-        caller: &Caller,
-        run: RunId,
-        question: Question,
-        request: Option<Value>,
-        key: Option<IdempotencyKey>,
-    ) -> Result<AcceptOutcome> {
-        let submission = Submission {
-            owner: caller.owner.clone(),
-            key,
-            request: request_with_trace(request, caller),
-        };
-        self.queue.accept(run, question, submission).await
-    }
-
     /// Reserves the largest budget of a run on the caller's account, so that `tool` may call the model of `role`. Returns an empty
     /// grant if no model has that role.
     ///
@@ -205,8 +183,8 @@ impl RequestService {
     /// # Errors
     /// `NotFound` for an unknown run, an invalid id and a run of another owner alike.
     pub(super) async fn caller_row(&self, caller: &Caller, id: &str) -> Result<RunRow> {
-        let bare = id.strip_prefix("resp_").unwrap_or(id);
-        let run: RunId = bare.parse().map_err(|_| run_not_found())?;
+        let name = id.strip_prefix("resp_").unwrap_or(id);
+        let run: RunId = name.parse().map_err(|_| run_not_found())?;
         let row = match self.app_of(caller).row(&run).await {
             Err(fault) if fault.kind() == ErrorKind::NotFound => return Err(run_not_found()),
             row => row?,
@@ -221,16 +199,6 @@ impl RequestService {
 /// The error for a run that does not exist or belongs to another owner.
 pub(super) fn run_not_found() -> Error {
     Error::new(ErrorKind::NotFound, "there is no such run")
-}
-
-/// Adds the caller's trace to the stored request.
-fn request_with_trace(request: Option<Value>, caller: &Caller) -> Option<Value> {
-    let Some(trace) = &caller.traceparent else {
-        return request;
-    };
-    let mut request = request.unwrap_or_else(|| json!({}));
-    request["traceparent"] = json!(trace);
-    Some(request)
 }
 
 /// The limits of the queue, from the settings.

@@ -406,7 +406,12 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 "search" => engine_message(name, cause),
                 "model" => format!("model: {}", cause.message()),
                 "read" => {
-                    unread_message(it.request["url"].as_str().unwrap_or("https://"), None, message)
+                    let read_failure = match reason {
+                        Some(FailureReason::Read(failure)) => Some(*failure),
+                        _ => None,
+                    };
+                    let url = it.request["url"].as_str().unwrap_or("https://");
+                    unread_message(url, read_failure, message)
                 }
                 _ => cause.message(),
             };

@@ -13,7 +13,7 @@ use super::redaction;
 use crate::request::ResearchRequest;
 use ibid::app::models;
 use ibid::app::queue::Queue;
-use ibid::app::{AggregateMetrics, App, NamedFiles, ProgressFn};
+use ibid::app::{AggregateMetrics, App, AuditTask, NamedFiles, ProgressFn};
 use ibid::config::{Flag, LoadedConfig};
 use ibid_core::Result;
 use ibid_core::domain::{Brief, CostEstimate, Hit, ModelRole, Page, Plan, Question};
@@ -276,8 +276,8 @@ impl CallerService {
         let grant = self.redact_error(self.requests.reserve(&self.caller, tool, role).await)?;
         let text =
             if self.caller.is_operator() { text.to_owned() } else { without_file_sources(text) };
-        let checked = self.app.check(text, files, served, false, &quiet, grant);
-        let mut checked = self.redact_error(checked.await)?;
+        let task = AuditTask { text, files, folders: served, web: false };
+        let mut checked = self.redact_error(self.app.check(task, &quiet, grant).await)?;
         let Some(rewrite) = self.rewrite() else {
             return Ok(audit::to_json("text", &checked));
         };

@@ -1,8 +1,10 @@
 //! Submitting a question as a run of the caller.
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::caller::Caller;
 use super::run::CallerRun;
 use super::service::CallerService;
+use ibid::app::spending::Submission;
 use ibid_core::Result;
 use ibid_core::domain::Question;
 use ibid_core::ports::{AcceptOutcome, IdempotencyKey, KeyOwner};
@@ -46,8 +48,13 @@ impl CallerService {
         key: Option<IdempotencyKey>,
     ) -> Result<SubmitOutcome> {
         let run = self.app().new_run_id();
-        let accepted = self.requests().accept(self.caller(), run.clone(), question, request, key);
-        let run = match self.redact_error(accepted.await)? {
+        let submission = Submission {
+            owner: self.caller().owner.clone(),
+            key,
+            request: request_with_trace(request, self.caller()),
+        };
+        let accepted = self.queue().accept(run.clone(), question, submission).await;
+        let run = match self.redact_error(accepted)? {
             AcceptOutcome::Queued => run,
             AcceptOutcome::Same(known) => known,
             AcceptOutcome::Other => return Ok(SubmitOutcome::Other),
@@ -55,4 +62,14 @@ impl CallerService {
         };
         self.run(run.as_str()).await.map(SubmitOutcome::Started)
     }
+}
+
+/// Adds the caller's trace to the stored request.
+fn request_with_trace(request: Option<Value>, caller: &Caller) -> Option<Value> {
+    let Some(trace) = &caller.traceparent else {
+        return request;
+    };
+    let mut request = request.unwrap_or_else(|| json!({}));
+    request["traceparent"] = json!(trace);
+    Some(request)
 }

@@ -23,7 +23,7 @@ use super::draft_cache::DraftCache;
 use super::read_error::{parse_error, read_error};
 use super::soft_404;
 use ibid_core::domain::{Hit, Page, PageDraft};
-use ibid_core::ports::{Egress, PageReader, host_and_port};
+use ibid_core::ports::{PageReader, host_and_port};
 use ibid_core::{Error, ErrorKind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits};
 use ibid_net::web::fetch::{FetchError, Fetcher};
@@ -59,7 +59,6 @@ pub struct Chromium {
     fetcher: Arc<Fetcher>,
     limits: ExtractLimits,
     drafts: DraftCache,
-    egress: Egress,
     permits: Semaphore,
     timeout: Duration,
 }
@@ -70,12 +69,7 @@ impl Chromium {
     ///
     /// # Errors
     /// `Setup` when there is no such program.
-    pub fn open(
-        program: &str,
-        fetcher: Arc<Fetcher>,
-        limits: ExtractLimits,
-        egress: &Egress,
-    ) -> Result<Chromium> {
+    pub fn open(program: &str, fetcher: Arc<Fetcher>, limits: ExtractLimits) -> Result<Chromium> {
         let program = Chromium::find(program, &limits.path).ok_or_else(|| {
             Error::new(ErrorKind::Setup, "no Chromium was found for the reader chromium")
                 .with_hint("install chromium, set chromium to its path, or take it out of readers")
@@ -85,7 +79,6 @@ impl Chromium {
             fetcher,
             limits,
             drafts: DraftCache::default(),
-            egress: egress.clone(),
             permits: Semaphore::new(MAX_BROWSERS),
             timeout: TIMEOUT,
         })
@@ -155,7 +148,7 @@ impl Chromium {
         let _permit = timeout(QUEUE_TIMEOUT, self.permits.acquire())
             .await
             .map_err(|_| fault(ReadFailure::Timeout, "no browser was free in time"))?;
-        self.egress.record_sent(&host_and_port(target.as_str()), 0);
+        self.fetcher.egress().record_sent(&host_and_port(target.as_str()), 0);
         let dom = timeout(self.timeout, self.dom(&target, &rules)).await;
         let late = format!("the browser took more than {} s", self.timeout.as_secs());
         let dom = dom.map_err(|_| fault(ReadFailure::Timeout, &late))?.map_err(|cause| {
@@ -164,7 +157,7 @@ impl Chromium {
         if dom.len() as u64 > MAX_BYTES {
             return Err(fault(ReadFailure::TooLarge, "it is larger than the size limit"));
         }
-        self.egress.record_received(&host_and_port(target.as_str()), dom.len());
+        self.fetcher.egress().record_received(&host_and_port(target.as_str()), dom.len());
         if dom.windows(ERROR_PAGE_MARKER.len()).any(|window| window == ERROR_PAGE_MARKER) {
             let why = "the browser did not reach it, or where its scripts led";
             return Err(fault(ReadFailure::Broken, why));
@@ -337,9 +330,8 @@ mod tests {
             Fetcher::new(guard, Arc::new(SystemResolver), FetchLimits::default(), "ibid-test");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let limits = ExtractLimits { path, ..ExtractLimits::default() };
-        let egress = Egress::default();
         let program = program.to_string_lossy().into_owned();
-        let opened = Chromium::open(&program, Arc::new(gate), limits, &egress).unwrap();
+        let opened = Chromium::open(&program, Arc::new(gate), limits).unwrap();
         Chromium { timeout: patience, ..opened }
     }
 

@@ -15,7 +15,7 @@ use super::read_error::{parse_error, read_error};
 use super::scrape_api::{ScrapeApi, ScrapedPage};
 use super::{crawl4ai, firecrawl, jina, soft_404, steel};
 use ibid_core::domain::{Hit, Page, PageDraft};
-use ibid_core::ports::{Egress, PageReader};
+use ibid_core::ports::PageReader;
 use ibid_core::{Error, ErrorKind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits, dates};
 use ibid_net::secret::ApiKey;
@@ -94,7 +94,6 @@ impl RemoteReader {
         base_url: Option<&str>,
         fetcher: Arc<Fetcher>,
         limits: ExtractLimits,
-        egress: &Egress,
     ) -> Result<RemoteReader> {
         if !info.is_ready(key, base_url) {
             let (what, variable) = if info.base_url.is_empty() {
@@ -116,7 +115,7 @@ impl RemoteReader {
         };
         let service = ServiceClient::open(info.name, access)?
             .with_rate_limit(Arc::new(RateLimiter::new(info.distance)))
-            .with_egress(egress.clone())
+            .with_egress(fetcher.egress().clone())
             .with_limits(TIMEOUT, MAX_BYTES);
         let service = info
             .headers

@@ -62,8 +62,8 @@ fn reader(name: &str, base: &str, polite: bool) -> RemoteReader {
         true => gate.with_host_limits(Default::default(), courtesy),
         false => gate,
     };
-    let (limits, egress) = (ExtractLimits::default(), Egress::default());
-    RemoteReader::open(row, Some("secret"), Some(base), Arc::new(gate), limits, &egress).unwrap()
+    let limits = ExtractLimits::default();
+    RemoteReader::open(row, Some("secret"), Some(base), Arc::new(gate), limits).unwrap()
 }
 
 async fn read(reader: &RemoteReader, url: &str) -> std::result::Result<Page, ReadFailure> {

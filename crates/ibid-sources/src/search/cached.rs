@@ -96,7 +96,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use ibid_core::domain::{Hit, ItemId, OutboundWords, Variation};
+    use ibid_core::domain::Hit;
 
     struct CountingSearch(AtomicUsize);
 
@@ -117,13 +117,7 @@ mod tests {
     }
 
     fn query(text: &'static str) -> Query {
-        Query::outbound(
-            OutboundWords::from_static(text),
-            Vertical::Web,
-            ItemId::new(1),
-            Variation::Original,
-            10,
-        )
+        Query::from_static(text, Vertical::Web, 10)
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use super::engine_api::{EngineApi, EngineConfig};
 use super::engines::{EngineInfo, KeyRequirement, by_name};
 use super::query_text;
 use ibid_core::domain::work::canonical_url;
-use ibid_core::domain::{Hit, Hits, ItemId, OutboundWords, Query, Variation, Vertical};
+use ibid_core::domain::{Hit, Hits, Query, Vertical};
 use ibid_core::ports::{Egress, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
@@ -78,13 +78,7 @@ impl SearchEngine {
     /// # Errors
     /// Those of the search; `Malformed` when it finds nothing.
     pub async fn health_check(&self) -> Result<()> {
-        let query = Query::outbound(
-            OutboundWords::from_static("water"),
-            self.info.verticals[0],
-            ItemId::new(1),
-            Variation::Original,
-            1,
-        );
+        let query = Query::from_static("water", self.info.verticals[0], 1);
         let found = self.search(&query).await?;
         if !found.hits.is_empty() {
             return Ok(());

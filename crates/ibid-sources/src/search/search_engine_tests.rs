@@ -9,7 +9,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
-use ibid_core::domain::{ItemId, OutboundWords, Variation};
 
 /// What came, and a server at this address that says the same to everybody.
 async fn server(
@@ -67,13 +66,7 @@ fn engine(name: &str, base_url: &str) -> SearchEngine {
 }
 
 fn query(text: &'static str) -> Query {
-    Query::outbound(
-        OutboundWords::from_static(text),
-        Vertical::Web,
-        ItemId::new(1),
-        Variation::Original,
-        5,
-    )
+    Query::from_static(text, Vertical::Web, 5)
 }
 
 #[tokio::test]

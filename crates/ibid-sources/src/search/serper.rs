@@ -214,12 +214,9 @@ fn of_value(value: &Value) -> ReadResult<Hits> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::domain::{ItemId, OutboundWords, Variation};
 
     fn query(text: &'static str) -> Query {
-        let words = OutboundWords::from_static(text);
-        let (item, variation) = (ItemId::new(1), Variation::Original);
-        let mut query = Query::outbound(words, Vertical::Web, item, variation, 10);
+        let mut query = Query::from_static(text, Vertical::Web, 10);
         query.domains = vec!["a.example".to_owned()];
         query.since = Some("2024-01-02".to_owned());
         query

@@ -12,7 +12,7 @@ use super::write::{AcceptRun, RunChange, WriteOp, WriteOutcome};
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, Account, Accounts, ApiToken, AuditEntry, IdempotencyKey,
-    IdempotencyStatus, Org, Spending, ToolReservation, User,
+    IdempotencyStatus, KeyClaim, Org, Spending, ToolReservation, User,
 };
 use ibid_core::record::{Envelope, RUN_TOOLS};
 use ibid_core::{Error, ErrorKind, Result};
@@ -261,14 +261,8 @@ impl<B: Backend> Accounts for SqlStore<B> {
         Ok(rows.into_iter().map(line).collect())
     }
 
-    async fn claim_key(
-        &self,
-        user: &str,
-        key: &str,
-        hash: &str,
-        run: &RunId,
-        at: &str,
-    ) -> Result<IdempotencyStatus> {
+    async fn claim_key(&self, claim: &KeyClaim) -> Result<IdempotencyStatus> {
+        let KeyClaim { user, key, hash, run, at } = claim;
         // Of two requests with one key that arrive together, the database accepts one.
         let statement = query(
             "insert into request_keys (user_id, key, hash, run, at) values ($1, $2, $3, $4, $5)
@@ -283,7 +277,7 @@ impl<B: Backend> Accounts for SqlStore<B> {
         if first_run == run.as_str() {
             return Ok(IdempotencyStatus::New);
         }
-        if first_hash != hash {
+        if first_hash != *hash {
             return Ok(IdempotencyStatus::Other);
         }
         Ok(IdempotencyStatus::Same(first_run.parse()?))

@@ -5,7 +5,7 @@ use super::App;
 use super::spending::KEY_MS;
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{
-    Account, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, Spending, User,
+    Account, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, Spending, User,
     is_reserved_user,
 };
 use ibid_core::{Error, ErrorKind, Result};
@@ -210,9 +210,14 @@ impl App {
     ) -> Result<IdempotencyStatus> {
         let accounts = self.accounts().await?;
         accounts.prune_keys(&self.timestamp_after(-KEY_MS)).await?;
-        let hash = hex::encode(Sha256::digest(request));
-        let owner = owner.storage_name();
-        accounts.claim_key(&owner, key, &hash, run, &self.timestamp_after(0)).await
+        let claim = KeyClaim {
+            user: owner.storage_name().into_owned(),
+            key: key.to_owned(),
+            hash: hex::encode(Sha256::digest(request)),
+            run: run.clone(),
+            at: self.timestamp_after(0),
+        };
+        accounts.claim_key(&claim).await
     }
 }
 

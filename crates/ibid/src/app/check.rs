@@ -47,23 +47,32 @@ pub enum NamedFiles<'a> {
     InFolders(&'a [(String, PathBuf)]),
 }
 
+/// A text to audit, and where the pages that it cites may come from.
+pub struct AuditTask<'a> {
+    /// The text, Markdown.
+    pub text: String,
+    /// The files that the text may name.
+    pub files: NamedFiles<'a>,
+    /// Folders in which pages are found by address and by title.
+    pub folders: &'a [PathBuf],
+    /// Whether pages that are found nowhere else are fetched from their addresses.
+    pub web: bool,
+}
+
 impl App {
-    /// Audits a Markdown text: compares its claims with the pages that they cite. A page comes from the file that the text names (one of
-    /// `files`), from `folders` by address and by title, from earlier runs of the owner of this app, or, with `web`, from its address.
-    /// The verifier of the settings decides within `grant`; without one, the words are compared.
+    /// Audits a text: compares its claims with the pages that they cite. A page comes from a file, a folder, an earlier run of the owner
+    /// of this app, or its address. The verifier of the settings decides within `grant`; without one, the words are compared.
     ///
     /// # Errors
     /// `Usage` for a folder that does not exist, `Setup` for a model that cannot be opened or a store that
     /// cannot be read.
     pub async fn check(
         &self,
-        text: String,
-        files: NamedFiles<'_>,
-        folders: &[PathBuf],
-        web: bool,
+        task: AuditTask<'_>,
         on_progress: &ProgressFn,
         grant: SpendGrant,
     ) -> Result<Audit> {
+        let AuditTask { text, files, folders, web } = task;
         let models = self.verifier(&grant)?;
         let cited = folders::spawn_blocking(move || Ok(parse_citations(&text))).await?;
         let opened = folders::open(&self.settings, folders, None).await?;

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::App;
 use super::run_worker::flush_traffic;
 use super::state::TallyCache;
+use super::store_access::LockedRun;
 use ibid_core::domain::{Budget, Judgement, ModelChoice, ModelRole, Question, Rating, RunId};
 use ibid_core::ports::{LanguageModel, RoleModel};
 use ibid_core::record::{AggregateMetrics, Event, Run};
@@ -25,8 +26,8 @@ impl App {
     /// `NotFound` for an unknown run, `Usage` for one that has not ended or has no report, `Setup` for a model that
     /// cannot be opened, `Transient` if another process works on the run.
     pub async fn judge(&self, run: &RunId, budget: &Budget) -> Result<Judgement> {
-        let (store, past, lease) = self.lock_ended_run(run).await?;
-        let ended = Run::from_events(run.clone(), &past);
+        let locked = self.lock_ended_run(run).await?;
+        let LockedRun { run: ended, store, past, .. } = &locked;
         let question = Question {
             budget: *budget,
             models: self.judge_model(),
@@ -42,7 +43,7 @@ impl App {
         let (report_fault, mut faults) = mpsc::channel(1);
         let journal = Journal::open(
             run.clone(),
-            Arc::clone(&store),
+            Arc::clone(store),
             Budget::default(),
             self.permits(),
             report_fault,
@@ -56,9 +57,9 @@ impl App {
         let judged = tokio::select! {
             biased;
             Some(fault) = faults.recv() => Err(fault),
-            judged = judge::judge(&ended, &past, model.as_ref()) => judged,
+            judged = judge::judge(ended, past, model.as_ref()) => judged,
             () = sleep_secs(budget.seconds) => {
-                let counted = judge::judge(&ended, &past, None).await;
+                let counted = judge::judge(ended, past, None).await;
                 counted.map(|it| Judgement {
                     unaided_because: Some("the time limit of the budget is reached".to_owned()),
                     ..it
@@ -66,11 +67,11 @@ impl App {
             }
         };
         if let Some(providers) = &providers {
-            flush_traffic(run, &*store, &providers.egress).await?;
+            flush_traffic(run, &**store, &providers.egress).await?;
         }
         let judgement = judged?;
         let event = Event::ReportJudged { judgement: Box::new(judgement.clone()) };
-        self.append_event(run, &store, &past, event, lease).await?;
+        self.append_event(locked, event).await?;
         Ok(judgement)
     }
 
@@ -90,13 +91,13 @@ impl App {
             )
             .with_hint("shorten the note"));
         }
-        let (store, past, lease) = self.lock_ended_run(run).await?;
-        if Run::from_events(run.clone(), &past).report.is_none() {
+        let locked = self.lock_ended_run(run).await?;
+        if locked.run.report.is_none() {
             return Err(Error::new(ErrorKind::Usage, format!("run {run} has no report to rate"))
                 .with_hint("see `ibid ls` for runs that are completed"));
         }
         let event = Event::ReportRated { rating };
-        self.append_event(run, &store, &past, event, lease).await
+        self.append_event(locked, event).await
     }
 
     /// The metrics of all stored runs. The metrics of ended runs are cached in this process until an event is added to them.

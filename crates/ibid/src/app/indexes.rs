@@ -20,7 +20,6 @@ impl App {
         paths: &[PathBuf],
         queries: &[String],
         n: usize,
-        filter: &Filter,
         on_progress: &ProgressFn,
     ) -> Result<Vec<Vec<SearchHit>>> {
         let embedder = semantic::embedder(&self.settings)?;
@@ -35,7 +34,7 @@ impl App {
         }
         let mut found = Vec::new();
         for query in queries {
-            found.push(folders::find(&folders, query, n, filter).await?);
+            found.push(folders::find(&folders, query, n, &Filter::default()).await?);
         }
         Ok(found)
     }

@@ -3,8 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::components::{AppComponents, RunProviders};
+use super::readers::{self, ReaderResources};
 use super::spending::SpendGrant;
-use super::{clock_rng, document_reader, engines, folders, models, readers, semantic};
+use super::{clock_rng, document_reader, engines, folders, models, semantic};
 use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::domain::{ModelRole, Question};
@@ -102,8 +103,9 @@ async fn open_providers(
     };
     if !engines.is_empty() {
         providers.search.extend(engines);
-        let readers = readers::open(settings, limits, shared.hosts, rates, cache, &egress)?;
-        providers.readers.extend(readers);
+        let host_limiter = shared.hosts;
+        let resources = ReaderResources { limits, host_limiter, rate_limiters: rates, cache };
+        providers.readers.extend(readers::open(settings, resources, &egress)?);
     }
     Ok(providers)
 }

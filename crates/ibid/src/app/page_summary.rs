@@ -2,8 +2,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::readers::{self, ReaderResources};
 use super::spending::SpendGrant;
-use super::{App, document_reader, models, readers};
+use super::{App, document_reader, models};
 use ibid_core::domain::{ModelRole, Page, Question};
 use ibid_core::ports::{Egress, RoleModels};
 use ibid_core::{Error, ErrorKind, Result};
@@ -24,12 +25,14 @@ impl App {
         task: &Question,
         grant: &SpendGrant,
     ) -> Result<PageSummary> {
-        let (egress, rate_limiters) = (Egress::default(), RateLimiters::default());
-        let cache = readers::open_cache(&self.settings).await?;
-        let host_limiter = OwnerHostLimiter::default();
-        let limits = document_reader::limits_for(&self.settings, self.owner.as_ref());
-        let readers =
-            readers::open(&self.settings, limits, host_limiter, &rate_limiters, cache, &egress)?;
+        let egress = Egress::default();
+        let resources = ReaderResources {
+            limits: document_reader::limits_for(&self.settings, self.owner.as_ref()),
+            host_limiter: OwnerHostLimiter::default(),
+            rate_limiters: &RateLimiters::default(),
+            cache: readers::open_cache(&self.settings).await?,
+        };
+        let readers = readers::open(&self.settings, resources, &egress)?;
         let models = self.summarizer(task, grant, &egress)?;
         let log = self.ephemeral_log().await?;
         ibid_research::summarize_url(&readers, &models, &log, task, url).await

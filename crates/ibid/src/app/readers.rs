@@ -36,18 +36,24 @@ pub(super) async fn open_cache(settings: &Settings) -> Result<Option<Arc<WebCach
     Ok(Some(Arc::new(cache)))
 }
 
+/// What the readers of one run share with others.
+pub(super) struct ReaderResources<'a> {
+    pub(super) limits: ExtractLimits,
+    pub(super) host_limiter: OwnerHostLimiter,
+    pub(super) rate_limiters: &'a RateLimiters,
+    pub(super) cache: Option<Arc<WebCache>>,
+}
+
 /// Opens the readers of the setting `readers`, in the order in which they are tried.
 ///
 /// # Errors
 /// `Usage` for an unknown name, and for a browser without a reader before it; `Setup` for a server without address or key.
 pub(super) fn open(
     settings: &Settings,
-    limits: ExtractLimits,
-    host_limiter: OwnerHostLimiter,
-    rate_limiters: &RateLimiters,
-    cache: Option<Arc<WebCache>>,
+    resources: ReaderResources<'_>,
     egress: &Egress,
 ) -> Result<Vec<Arc<dyn PageReader>>> {
+    let ReaderResources { limits, host_limiter, rate_limiters, cache } = resources;
     let fetcher = web::fetcher_with_limiter(settings, host_limiter)?
         .with_egress(egress.clone())
         .with_cache(cache.clone());
@@ -85,14 +91,14 @@ pub(super) fn open(
             CHROMIUM => {
                 let program = &settings.web.chromium;
                 let (fetcher, limits) = (Arc::clone(&fetcher), limits.clone());
-                let browser = Chromium::open(program, fetcher, limits, egress)?;
+                let browser = Chromium::open(program, fetcher, limits)?;
                 Arc::new(browser.with_cache(drafts.clone()))
             }
             name => {
                 let row = server_row(name).ok_or_else(|| unknown(name))?;
                 let (key, base_url) = credentials(settings, row);
                 let (fetcher, limits) = (Arc::clone(&fetcher), limits.clone());
-                let remote = RemoteReader::open(row, key, base_url, fetcher, limits, egress)?;
+                let remote = RemoteReader::open(row, key, base_url, fetcher, limits)?;
                 Arc::new(remote.with_cache(drafts.clone()))
             }
         };
@@ -125,13 +131,13 @@ pub(super) async fn probe(settings: &Settings, name: &str, egress: &Egress) -> R
     let fetcher = Arc::new(web::fetcher(settings)?.with_egress(egress.clone()));
     let limits = document_reader::document_limits(settings);
     if name == CHROMIUM {
-        let browser = Chromium::open(&settings.web.chromium, fetcher, limits, egress)?;
+        let browser = Chromium::open(&settings.web.chromium, fetcher, limits)?;
         browser.health_check().await?;
         return Ok(format!("{} runs", browser.program().display()));
     }
     let row = server_row(name).ok_or_else(|| unknown(name))?;
     let (key, base_url) = credentials(settings, row);
-    let remote = RemoteReader::open(row, key, base_url, fetcher, limits, egress)?;
+    let remote = RemoteReader::open(row, key, base_url, fetcher, limits)?;
     remote.health_check().await.map_err(|fault| {
         let hint = match fault.kind() {
             ErrorKind::Setup | ErrorKind::Usage => {
@@ -248,14 +254,13 @@ mod tests {
     #[tokio::test]
     async fn a_server_without_an_address_is_an_error() {
         let open = |words: &[&str]| {
-            open(
-                &settings(words, &[]),
-                ExtractLimits::default(),
-                OwnerHostLimiter::default(),
-                &RateLimiters::default(),
-                None,
-                &Egress::default(),
-            )
+            let resources = ReaderResources {
+                limits: ExtractLimits::default(),
+                host_limiter: OwnerHostLimiter::default(),
+                rate_limiters: &RateLimiters::default(),
+                cache: None,
+            };
+            open(&settings(words, &[]), resources, &Egress::default())
         };
         let fault = open(&["embedded", "crawl4ai"]).err().unwrap();
         assert_eq!(fault.kind(), ErrorKind::Setup);

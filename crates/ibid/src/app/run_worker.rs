@@ -106,7 +106,7 @@ impl RunWorker {
         let end = tokio::select! {
             biased;
             Some(fault) = faults.recv() => return Err(fault),
-            stopped = heartbeat(&self.run, &*self.lease, &self.log, &*self.store, &self.finish, &self.providers.egress) => stopped?,
+            stopped = heartbeat(&*self.lease, &self.log, &*self.store, &self.finish, &self.providers.egress) => stopped?,
             outcome = AssertUnwindSafe(method).catch_unwind() => match outcome {
                 Ok(Ok(report)) => RunEnd::Report(Box::new(report)),
                 Ok(Err(fault)) if fault.kind() == ErrorKind::Cancelled => {
@@ -211,8 +211,8 @@ impl RunWorker {
         self.lease.release();
         if let Some(exporter) = &self.telemetry {
             let (store, egress) = (&*self.store, &self.providers.egress);
-            let parent = self.trace_parent.as_deref();
-            telemetry::export_run(exporter, store, &self.run, &events, parent, egress).await;
+            telemetry::export_run(exporter, store, &events, self.trace_parent.as_deref(), egress)
+                .await;
             // The run has ended; a failure to record the traffic of the export does not change that.
             flush_traffic(&self.run, store, egress).await.ok();
         }
@@ -268,13 +268,13 @@ async fn check_same_providers(
 /// # Errors
 /// When the store fails, or another process has taken the run.
 async fn heartbeat(
-    run: &RunId,
     lease: &dyn RunLease,
     log: &EventLog,
     store: &dyn Store,
     finish: &AtomicBool,
     egress: &Egress,
 ) -> Result<RunEnd> {
+    let run = log.run();
     loop {
         tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         if !lease.is_valid() {

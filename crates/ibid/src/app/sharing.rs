@@ -34,8 +34,8 @@ impl App {
             let what = format!("a link is valid for 1 to {} days, not {days}", ShareLink::MAX_DAYS);
             return Err(Error::new(ErrorKind::Usage, what).with_hint("choose 1 to 365 days"));
         }
-        let (store, past, lease) = self.lock_ended_run(run).await?;
-        if Run::from_events(run.clone(), &past).report.is_none() {
+        let locked = self.lock_ended_run(run).await?;
+        if locked.run.report.is_none() {
             let what = format!("run {run} has no report to share");
             return Err(Error::new(ErrorKind::Usage, what)
                 .with_hint("see `ibid ls` for runs that are completed"));
@@ -50,9 +50,9 @@ impl App {
             maker: Some(maker),
         };
         let event = Event::ReportShared { share: share.clone() };
-        self.append_event(run, &store, &past, event, lease).await?;
-        let bare = run.as_str().trim_start_matches("r_");
-        Ok((format!("{bare}{TOKEN_SEPARATOR}{secret}"), share))
+        self.append_event(locked, event).await?;
+        let run_name = run.as_str().trim_start_matches("r_");
+        Ok((format!("{run_name}{TOKEN_SEPARATOR}{secret}"), share))
     }
 
     /// Revokes every link to the report of a run. Returns how many were active.
@@ -60,15 +60,15 @@ impl App {
     /// # Errors
     /// Those of [`App::share`].
     pub async fn unshare(&self, run: &RunId) -> Result<usize> {
-        let (store, past, lease) = self.lock_ended_run(run).await?;
-        let shares = Run::from_events(run.clone(), &past).shares;
+        let locked = self.lock_ended_run(run).await?;
+        let shares = &locked.run.shares;
         let now = self.current_time();
         let active = shares.iter().filter(|share| is_active(share, now)).count();
         if shares.is_empty() {
-            lease.release();
+            locked.lease.release();
             return Ok(0);
         }
-        self.append_event(run, &store, &past, Event::ReportUnshared {}, lease).await?;
+        self.append_event(locked, Event::ReportUnshared {}).await?;
         Ok(active)
     }
 

@@ -10,6 +10,15 @@ use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::store::database;
 
+/// An ended run that no other process can change.
+pub(super) struct LockedRun {
+    pub(super) run: Run,
+    pub(super) store: Arc<dyn Store>,
+    /// The events of the run.
+    pub(super) past: Vec<Envelope>,
+    pub(super) lease: Box<dyn RunLease>,
+}
+
 impl App {
     /// All runs, newest first.
     ///
@@ -234,10 +243,7 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` for an unknown run, `Usage` for one that has not ended, `Transient` if another process holds it.
-    pub(super) async fn lock_ended_run(
-        &self,
-        run: &RunId,
-    ) -> Result<(Arc<dyn Store>, Vec<Envelope>, Box<dyn RunLease>)> {
+    pub(super) async fn lock_ended_run(&self, run: &RunId) -> Result<LockedRun> {
         let store = self.existing_store(run).await?;
         let past = store.events(run, 0).await?;
         if !Run::from_events(run.clone(), &past).status.ended() {
@@ -249,22 +255,16 @@ impl App {
         // Another process may have added events before the lease was ours.
         store.drain().await?;
         let past = store.events(run, 0).await?;
-        Ok((store, past, lease))
+        Ok(LockedRun { run: Run::from_events(run.clone(), &past), store, past, lease })
     }
 
     /// Adds an event to an ended run and releases its lease.
-    pub(super) async fn append_event(
-        &self,
-        run: &RunId,
-        store: &Arc<dyn Store>,
-        past: &[Envelope],
-        event: Event,
-        lease: Box<dyn RunLease>,
-    ) -> Result<()> {
+    pub(super) async fn append_event(&self, locked: LockedRun, event: Event) -> Result<()> {
+        let LockedRun { run, store, past, lease } = locked;
         // A log skips an event that equals one in `past`, as it does after a resume. Thumbs up, down and up again are three events, so
         // the log gets only the last of them.
         let last = past.len().saturating_sub(1);
-        let log = self.open_log(run, store, &past[last..]);
+        let log = self.open_log(&run.id, &store, &past[last..]);
         log.emit(event);
         log.flush().await?;
         lease.release();

@@ -5,9 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::App;
-use crate::config::{EnvVars, Settings};
-use crate::telemetry::{TelemetryExporter, TelemetryOptions};
-use ibid_core::domain::RunId;
+use crate::config::{EnvVars, Settings, TelemetryConfig};
+use crate::telemetry::TelemetryExporter;
 use ibid_core::ports::{Egress, Store};
 use ibid_core::record::{Envelope, Event};
 use ibid_core::{Error, ErrorKind, Result};
@@ -21,8 +20,7 @@ impl App {
         if let Some(known) = self.telemetry.get() {
             return Ok(known.clone());
         }
-        let options = exporter_options(&self.settings)?;
-        let opened = options.map(TelemetryExporter::open).transpose()?.map(Arc::new);
+        let opened = open_exporter(&self.settings)?.map(Arc::new);
         Ok(self.telemetry.get_or_init(|| opened).clone())
     }
 
@@ -39,30 +37,30 @@ impl App {
 pub(super) async fn export_run(
     telemetry: &TelemetryExporter,
     store: &dyn Store,
-    run: &RunId,
     events: &[Envelope],
     trace_parent: Option<&str>,
     egress: &Egress,
 ) {
-    let steps = if telemetry.wants_content() {
+    let steps = match events.first() {
         // When the steps cannot be read, the trace is sent without content.
-        store.steps(run).await.unwrap_or_default()
-    } else {
-        Vec::new()
+        Some(first) if telemetry.wants_content() => {
+            store.steps(&first.run).await.unwrap_or_default()
+        }
+        _ => Vec::new(),
     };
     let requested = events.iter().find_map(|event| match &event.event {
         Event::RunQueued { request } => request.as_ref()?.get("traceparent")?.as_str(),
         _ => None,
     });
     let parent = requested.or(trace_parent);
-    telemetry.export_run(run, events, &steps, parent, egress).await;
+    telemetry.export_run(events, &steps, parent, egress).await;
 }
 
-/// The exporter's options; `None` when telemetry is off.
+/// The exporter of the settings; `None` when telemetry is off.
 ///
 /// # Errors
-/// `Usage` for an unsupported protocol.
-fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
+/// `Usage` for an unsupported protocol, and those of [`TelemetryExporter::open`].
+fn open_exporter(settings: &Settings) -> Result<Option<TelemetryExporter>> {
     let config = &settings.telemetry;
     if config.disabled {
         return Ok(None);
@@ -70,18 +68,19 @@ fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
     let service = detect_service(&settings.variables);
     let base = match config.endpoint.trim_end_matches('/') {
         "" => service.as_ref().map(|service| service.endpoint.clone()),
-        own => Some(own.to_owned()),
+        endpoint => Some(endpoint.to_owned()),
     };
-    let at = |own: &str, path: &str| match own {
-        "" => base.as_ref().map(|base| format!("{base}/{path}")),
-        own => Some(own.to_owned()),
+    let at = |endpoint: &str, path: &str| match (endpoint, &base) {
+        ("", Some(base)) => format!("{base}/{path}"),
+        _ => endpoint.to_owned(),
     };
-    let traces = at(&config.traces_endpoint, "v1/traces");
+    let traces_endpoint = at(&config.traces_endpoint, "v1/traces");
     // Langfuse and Phoenix accept traces only.
     let is_default =
         config.endpoint.is_empty() && config.metrics_endpoint.is_empty() && service.is_some();
-    let metrics = at(&config.metrics_endpoint, "v1/metrics").filter(|_| !is_default);
-    if traces.is_none() && metrics.is_none() {
+    let metrics_endpoint =
+        if is_default { String::new() } else { at(&config.metrics_endpoint, "v1/metrics") };
+    if traces_endpoint.is_empty() && metrics_endpoint.is_empty() {
         return Ok(None);
     }
     if config.protocol != "http/protobuf" {
@@ -91,25 +90,14 @@ fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
         ));
     }
     let mut headers = service.map(|service| service.headers).unwrap_or_default();
-    let own = config.headers.as_ref().map(|header| header.expose()).unwrap_or_default();
-    for pair in own.split(',').filter(|part| !part.trim().is_empty()) {
+    let configured = config.headers.as_ref().map(|header| header.expose()).unwrap_or_default();
+    for pair in configured.split(',').filter(|part| !part.trim().is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
         headers.push((name.trim().to_owned(), value.into_owned()));
     }
-    Ok(Some(TelemetryOptions {
-        traces,
-        metrics,
-        headers,
-        timeout: config.timeout,
-        interval: config.interval,
-        service: config.service.clone(),
-        resource: config.resource.clone(),
-        sampler: config.sampler.clone(),
-        sampler_arg: config.sampler_arg.clone(),
-        content: config.content,
-        conventions: config.conventions.clone(),
-    }))
+    let config = TelemetryConfig { traces_endpoint, metrics_endpoint, ..config.clone() };
+    TelemetryExporter::open(config, &headers).map(Some)
 }
 
 /// A tracing service, detected by its key variables.

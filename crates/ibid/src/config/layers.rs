@@ -271,9 +271,10 @@ fn from_env(
     files: &ConfigFiles,
 ) -> Vec<LayerValue> {
     let mut found = Vec::new();
-    for setting in SETTINGS {
-        let own: Vec<String> = std::iter::once(setting.env()).chain(setting.former_env()).collect();
-        let names = || own.iter().map(String::as_str).chain(setting.aliases.iter().copied());
+    for setting in SETTINGS.iter() {
+        let variables: Vec<String> =
+            std::iter::once(setting.env()).chain(setting.former_env()).collect();
+        let names = || variables.iter().map(String::as_str).chain(setting.aliases.iter().copied());
         let from_process = names().find_map(|name| {
             let value = process.var(name)?;
             Some((value, SettingOrigin::Env(name.to_owned())))

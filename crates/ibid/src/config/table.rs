@@ -1,8 +1,10 @@
 //! The table of all settings.
+use std::sync::LazyLock;
+
 use super::value::SettingKind;
 
 /// One setting, as parsing, `ibid config`, `ibid doctor` and the documentation use it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Its name in `ibid.toml` and in `ibid config`; a dot separates a table and a key.
     pub name: &'static str,
@@ -67,8 +69,11 @@ const fn setting(
 }
 
 /// Every setting, in the order people read them.
+pub static SETTINGS: LazyLock<Vec<Setting>> =
+    LazyLock::new(|| [BEFORE_ROLES, OF_ROLES.as_flattened(), AFTER_ROLES].concat());
+
 #[rustfmt::skip]
-pub static SETTINGS: &[Setting] = &[
+const BEFORE_ROLES: &[Setting] = &[
     setting("folders", SettingKind::Paths, "", &["DOC_PATH"],
         "Folders to search in every run, besides those of `--folder`"),
     setting("globs", SettingKind::List, "", &[],
@@ -113,66 +118,34 @@ pub static SETTINGS: &[Setting] = &[
         "Model that checks the report"),
     setting("models.judge", SettingKind::Text, "", &["EVAL_MODEL"],
         "Model that judges finished runs, for `ibid judge` and `online_evals`; it takes no part in a run"),
-    setting("models.planner.base_url", SettingKind::Text, "", &[],
-        "Base URL of the planner's model, if not the provider's"),
-    setting("models.planner.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the planner's model, if not the provider's"),
-    setting("models.planner.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the planner's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.planner.price", SettingKind::Text, "", &[],
-        "Price of the planner's model, in the form of `price`"),
-    setting("models.planner.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the planner's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
-    setting("models.researcher.base_url", SettingKind::Text, "", &[],
-        "Base URL of the researcher's model, if not the provider's"),
-    setting("models.researcher.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the researcher's model, if not the provider's"),
-    setting("models.researcher.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the researcher's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.researcher.price", SettingKind::Text, "", &[],
-        "Price of the researcher's model, in the form of `price`"),
-    setting("models.researcher.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the researcher's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
-    setting("models.summarizer.base_url", SettingKind::Text, "", &[],
-        "Base URL of the summarizer's model, if not the provider's"),
-    setting("models.summarizer.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the summarizer's model, if not the provider's"),
-    setting("models.summarizer.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the summarizer's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.summarizer.price", SettingKind::Text, "", &[],
-        "Price of the summarizer's model, in the form of `price`"),
-    setting("models.summarizer.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the summarizer's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
-    setting("models.writer.base_url", SettingKind::Text, "", &[],
-        "Base URL of the writer's model, if not the provider's"),
-    setting("models.writer.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the writer's model, if not the provider's"),
-    setting("models.writer.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the writer's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.writer.price", SettingKind::Text, "", &[],
-        "Price of the writer's model, in the form of `price`"),
-    setting("models.writer.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the writer's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
-    setting("models.verifier.base_url", SettingKind::Text, "", &[],
-        "Base URL of the verifier's model, if not the provider's"),
-    setting("models.verifier.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the verifier's model, if not the provider's"),
-    setting("models.verifier.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the verifier's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.verifier.price", SettingKind::Text, "", &[],
-        "Price of the verifier's model, in the form of `price`"),
-    setting("models.verifier.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the verifier's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
-    setting("models.judge.base_url", SettingKind::Text, "", &[],
-        "Base URL of the judge's model, if not the provider's"),
-    setting("models.judge.api_key_env", SettingKind::Text, "", &[],
-        "Variable that holds the key of the judge's model, if not the provider's"),
-    setting("models.judge.max_context", SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
-        "Context window of the judge's model, tokens of prompt and answer together; if unset, `model_window`"),
-    setting("models.judge.price", SettingKind::Text, "", &[],
-        "Price of the judge's model, in the form of `price`"),
-    setting("models.judge.reasoning", SettingKind::OneOf(super::effort::REASONING), "auto", &[],
-        "How much the judge's model reasons before it answers; `auto` is low for judgements and medium for plans and reports"),
+];
+
+/// The settings of the model of one role.
+macro_rules! model_of_role {
+    ($role:literal) => {
+        [
+            setting(concat!("models.", $role, ".base_url"), SettingKind::Text, "", &[],
+                concat!("Base URL of the ", $role, "'s model, if not the provider's")),
+            setting(concat!("models.", $role, ".api_key_env"), SettingKind::Text, "", &[],
+                concat!("Variable that holds the key of the ", $role, "'s model, if not the provider's")),
+            setting(concat!("models.", $role, ".max_context"), SettingKind::OptionalInt(2048, 10_000_000), "none", &[],
+                concat!("Context window of the ", $role, "'s model, tokens of prompt and answer together; if unset, `model_window`")),
+            setting(concat!("models.", $role, ".price"), SettingKind::Text, "", &[],
+                concat!("Price of the ", $role, "'s model, in the form of `price`")),
+            setting(concat!("models.", $role, ".reasoning"), SettingKind::OneOf(super::effort::REASONING), "auto", &[],
+                concat!("How much the ", $role, "'s model reasons before it answers; `auto` is low for judgements and medium for plans and reports")),
+        ]
+    };
+}
+
+#[rustfmt::skip]
+const OF_ROLES: &[[Setting; 5]] = &[
+    model_of_role!("planner"), model_of_role!("researcher"), model_of_role!("summarizer"),
+    model_of_role!("writer"), model_of_role!("verifier"), model_of_role!("judge"),
+];
+
+#[rustfmt::skip]
+const AFTER_ROLES: &[Setting] = &[
     setting("embedding.model", SettingKind::Text, "", &[],
         "Embedding model for semantic search in folders: `local:DIR` with the files of a small BERT, or `provider:model`"),
     setting("embedding.base_url", SettingKind::Text, "", &["OPENAI_EMBEDDING_BASE_URL"],
@@ -355,7 +328,7 @@ pub fn markdown_table() -> String {
     let mut out = String::from(
         "| setting | default | values | variable | what it is |\n| --- | --- | --- | --- | --- |\n",
     );
-    for it in SETTINGS {
+    for it in SETTINGS.iter() {
         let variables: Vec<String> = std::iter::once(it.env())
             .chain(it.aliases.iter().map(|alias| (*alias).to_owned()))
             .map(|it| format!("`{it}`"))

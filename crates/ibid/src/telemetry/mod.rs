@@ -20,8 +20,8 @@ use prost::Message as _;
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use crate::config::TelemetryConfig;
 use exchange::ModelExchanges;
-use ibid_core::domain::RunId;
 use ibid_core::ports::{Egress, JournalCall, host_and_port};
 use ibid_core::record::Envelope;
 use ibid_core::{Error, ErrorKind, Result};
@@ -92,106 +92,79 @@ impl Sampler {
     }
 }
 
-/// Options of the exporter.
-#[derive(Default)]
-pub struct TelemetryOptions {
-    /// The endpoint of traces, the whole URL.
-    pub traces: Option<String>,
-    /// The endpoint of metrics, the whole URL.
-    pub metrics: Option<String>,
-    /// Request headers; values may be keys.
-    pub headers: Vec<(String, String)>,
-    /// The timeout of one request.
-    pub timeout: Duration,
-    /// The interval of metrics.
-    pub interval: Duration,
-    /// The service name.
-    pub service: String,
-    /// Resource attributes: `key=value`, separated by commas.
-    pub resource: String,
-    /// The sampler, by its OpenTelemetry name.
-    pub sampler: String,
-    /// The argument of the sampler.
-    pub sampler_arg: String,
-    /// Whether questions, prompts and answers are exported.
-    pub content: bool,
-    /// The semantic conventions, as in `OTEL_SEMCONV_STABILITY_OPT_IN`.
-    pub conventions: String,
-}
-
 /// Exports traces and metrics.
 pub struct TelemetryExporter {
     client: Client,
-    traces: Option<String>,
-    metrics: Option<String>,
+    config: TelemetryConfig,
     headers: HeaderMap,
-    timeout: Duration,
-    interval: Duration,
     names: SemConvVersion,
     sampler: Sampler,
-    content: bool,
     resource: Resource,
     /// The last error that was not taken yet.
     fault: Mutex<Option<Error>>,
 }
 
 impl TelemetryExporter {
-    /// An exporter with these options. Sends nothing yet.
+    /// An exporter that sends to the traces endpoint and the metrics endpoint of `config`, to neither that is empty, with these request
+    /// headers, whose values may be keys. Sends nothing yet.
     ///
     /// # Errors
     /// `Usage` for an invalid header or sampler.
-    pub fn open(options: TelemetryOptions) -> Result<TelemetryExporter> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in &options.headers {
-            add_header(&mut headers, name, value)?;
+    pub(crate) fn open(
+        config: TelemetryConfig,
+        headers: &[(String, String)],
+    ) -> Result<TelemetryExporter> {
+        let mut request_headers = HeaderMap::new();
+        for (name, value) in headers {
+            add_header(&mut request_headers, name, value)?;
         }
         let protobuf = HeaderValue::from_static("application/x-protobuf");
-        headers.insert(CONTENT_TYPE, protobuf);
-        let names = SemConvVersion::parse(&options.conventions);
-        let endpoint = options.traces.as_deref().or(options.metrics.as_deref());
+        request_headers.insert(CONTENT_TYPE, protobuf);
+        let names = SemConvVersion::parse(&config.conventions);
+        let endpoint = match config.traces_endpoint.as_str() {
+            "" => &config.metrics_endpoint,
+            endpoint => endpoint,
+        };
         Ok(TelemetryExporter {
-            client: build_client(endpoint.unwrap_or_default(), "telemetry", options.timeout)?,
-            traces: options.traces,
-            metrics: options.metrics,
-            headers,
-            timeout: options.timeout,
-            interval: options.interval,
+            client: build_client(endpoint, "telemetry", config.timeout)?,
+            headers: request_headers,
             names,
-            sampler: Sampler::parse(&options.sampler, &options.sampler_arg)?,
-            content: options.content,
-            resource: resource(&options.service, &options.resource, names),
+            sampler: Sampler::parse(&config.sampler, &config.sampler_arg)?,
+            resource: resource(&config.service, &config.resource, names),
+            config,
             fault: Mutex::default(),
         })
     }
 
     /// Whether prompts and answers are exported.
     pub(crate) fn wants_content(&self) -> bool {
-        self.content
+        self.config.content
     }
 
     /// The interval of metrics; `None` when they have no endpoint.
     pub fn interval(&self) -> Option<Duration> {
-        self.metrics.as_ref().map(|_| self.interval)
+        Some(self.config.interval).filter(|_| !self.config.metrics_endpoint.is_empty())
     }
 
     /// Exports the trace of an ended run. `steps` are used only when content is exported; the traffic is counted in `egress`. An error is kept
     /// for [`TelemetryExporter::take_error`]: the run does not fail because of it.
     pub(crate) async fn export_run(
         &self,
-        run: &RunId,
         events: &[Envelope],
         steps: &[JournalCall],
         parent: Option<&str>,
         egress: &Egress,
     ) {
-        let Some(traces) = &self.traces else {
+        let endpoint = &self.config.traces_endpoint;
+        let Some(run) = events.first().map(|event| &event.run).filter(|_| !endpoint.is_empty())
+        else {
             return;
         };
         let parent = parent.and_then(TraceParent::parse);
         if !self.sampler.is_sampled(spans::trace_id(run, parent), parent) {
             return;
         }
-        let mut exchanges = self.content.then(|| ModelExchanges::from_steps(steps));
+        let mut exchanges = self.config.content.then(|| ModelExchanges::from_steps(steps));
         let spans = spans::build_spans(run, events, parent, self.names, exchanges.as_mut());
         for batch in batches(spans) {
             let body = ExportTraceServiceRequest {
@@ -206,16 +179,17 @@ impl TelemetryExporter {
                 }],
             };
             let body = body.encode_to_vec();
-            egress.record_sent(&host_and_port(traces), body.len());
-            self.send(traces, body, "traces").await;
+            egress.record_sent(&host_and_port(endpoint), body.len());
+            self.send(endpoint, body, "traces").await;
         }
     }
 
     /// Exports the metrics in `text`, which is OpenMetrics as `/metrics` writes it.
     pub async fn export_metrics(&self, text: &str, since_ms: u64, now_ms: u64) {
-        let Some(endpoint) = &self.metrics else {
+        let endpoint = &self.config.metrics_endpoint;
+        if endpoint.is_empty() {
             return;
-        };
+        }
         let metrics: Vec<Metric> = metrics::parse(text, since_ms, now_ms, self.names);
         let body = ExportMetricsServiceRequest {
             resource_metrics: vec![ResourceMetrics {
@@ -241,7 +215,7 @@ impl TelemetryExporter {
             .client
             .post(url)
             .headers(self.headers.clone())
-            .timeout(self.timeout)
+            .timeout(self.config.timeout)
             .body(body)
             .send()
             .await;

@@ -1,5 +1,6 @@
 //! The spans of a run, made from its events alone, so that the trace of a resumed run is complete and always the same.
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::span::{Event as Mark, SpanKind};
@@ -168,7 +169,7 @@ impl SpanBuilder<'_> {
         hash_prefix::<8>(&["span", self.run.as_str(), of]).to_vec()
     }
 
-    fn span(&self, of: &str, name: String, kind: SpanKind, from: u64, to: u64) -> Span {
+    fn span(&self, of: &str, name: String, kind: SpanKind, time: Range<u64>) -> Span {
         Span {
             trace_id: self.trace.to_vec(),
             span_id: self.id(of),
@@ -176,8 +177,8 @@ impl SpanBuilder<'_> {
             flags: 1,
             name,
             kind: kind.into(),
-            start_time_unix_nano: from.min(to),
-            end_time_unix_nano: to,
+            start_time_unix_nano: time.start.min(time.end),
+            end_time_unix_nano: time.end,
             ..Span::default()
         }
     }
@@ -190,7 +191,7 @@ impl SpanBuilder<'_> {
             _ => (0, 0),
         };
         let title = "invoke_workflow deep_research".to_owned();
-        let mut span = self.span("run", title, SpanKind::Internal, from, to);
+        let mut span = self.span("run", title, SpanKind::Internal, from..to);
         span.parent_span_id = parent.map_or(Vec::new(), |parent| parent.span.to_vec());
         let at = &mut span.attributes;
         at.push(attribute(name::OPERATION, "invoke_workflow"));
@@ -289,7 +290,7 @@ impl SpanBuilder<'_> {
             SpanStage::Plan => "plan",
             _ => "invoke_agent",
         };
-        let mut span = self.span(&of, title, SpanKind::Internal, from, to);
+        let mut span = self.span(&of, title, SpanKind::Internal, from..to);
         span.attributes.push(attribute(name::OPERATION, operation));
         span.attributes.push(attribute(name::AGENT, agent));
         span.attributes.push(attribute(name::SPAN_KIND, "AGENT"));
@@ -312,7 +313,7 @@ impl SpanBuilder<'_> {
         let begun = self.spans.first().map_or(0, |span| span.start_time_unix_nano);
         let from = to.saturating_sub(ms.saturating_mul(1_000_000)).max(begun);
         let parent = self.stage(it, from);
-        let mut span = self.span(&format!("event {}", it.seq), title, kind, from, to);
+        let mut span = self.span(&format!("event {}", it.seq), title, kind, from..to);
         span.parent_span_id = parent;
         span
     }
@@ -419,21 +420,17 @@ impl SpanBuilder<'_> {
         at.push(attribute(name::SPAN_KIND, "TOOL"));
         at.push(attribute(name::LANGFUSE_TYPE, "tool"));
         at.push(attribute(name::TOOL, "read_page"));
-        // Without the query, which may contain secrets.
-        let bare = url.split(['?', '#']).next().unwrap_or_default();
-        let bare = if private && !content {
+        let address = if private && !content {
             // Paths, and addresses that local documents state, are private.
-
-            format!(
-                "folder:{}",
-                hex::encode(hash_prefix::<8>(&["document", self.run.as_str(), url]))
-            )
+            let hash = hash_prefix::<8>(&["document", self.run.as_str(), url]);
+            format!("folder:{}", hex::encode(hash))
         } else {
-            bare.to_owned()
+            // Without the query, which may contain secrets.
+            url.split(['?', '#']).next().unwrap_or_default().to_owned()
         };
-        at.push(attribute(name::URL, bare.as_str()));
+        at.push(attribute(name::URL, address.as_str()));
         if content {
-            at.push(attribute(name::INPUT, bare));
+            at.push(attribute(name::INPUT, address));
         }
         span
     }
@@ -448,8 +445,8 @@ impl SpanBuilder<'_> {
         else {
             return None;
         };
-        let (provider, bare) = model.split_once('/').unwrap_or(("", model));
-        let title = format!("chat {bare}");
+        let (provider, model_name) = model.split_once('/').unwrap_or(("", model));
+        let title = format!("chat {model_name}");
         let mut span = self.call(it, title, SpanKind::Client, ms.unwrap_or(0));
         let at = &mut span.attributes;
         at.push(attribute(name::OPERATION, "chat"));
@@ -458,9 +455,9 @@ impl SpanBuilder<'_> {
         if !provider.is_empty() {
             at.push(attribute(name::PROVIDER, name::provider(provider)));
         }
-        at.push(attribute(name::REQUEST_MODEL, bare));
-        at.push(attribute(name::RESPONSE_MODEL, bare));
-        at.push(attribute(name::LLM_MODEL, bare));
+        at.push(attribute(name::REQUEST_MODEL, model_name));
+        at.push(attribute(name::RESPONSE_MODEL, model_name));
+        at.push(attribute(name::LLM_MODEL, model_name));
         at.push(attribute(name::PROMPT_NAME, step.as_str()));
         at.push(attribute(name::ROLE, role.as_str()));
         let counts = [

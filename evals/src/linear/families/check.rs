@@ -5,7 +5,7 @@ use super::{Rule, grown, nested, repeated, sentence};
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("check: [", |size| repeated(size, "Words ", "[", "")),
-    ("check: links in links", |size| nested(size, "Words ", "[", "word", "](x)", "")),
+    ("check: links in links", |size| nested(size, "Words ", ["[", "word", "](x)"], "")),
     ("check: links that go on", |size| repeated(size, "Words ", "[a](", "")),
     ("check: reference links", |size| repeated(size, "[a]: x\n\n", "[a][", "")),
     ("check: definitions", |size| {
@@ -46,7 +46,7 @@ pub(super) const FAMILIES: &[Rule] = &[
         repeated(size, "Said.[^a]\n\n[^a]: words\n", "\n    more words\n", "")
     }),
     ("check: anchors in anchors", |size| {
-        nested(size, "Words ", "<a href=\"x\">word ", "", "</a>", "")
+        nested(size, "Words ", ["<a href=\"x\">word ", "", "</a>"], "")
     }),
     ("check: raised", |size| repeated(size, "Words ", "word<sup>1</sup> <a href=\"x\">w</a> ", "")),
     ("check: a list of sources", |size| {
@@ -82,7 +82,7 @@ pub(super) const FAMILIES: &[Rule] = &[
         repeated(size, &head, "|w|\n", "")
     }),
     ("check: emphasis", |size| repeated(size, "Words ", "*a _b **c __d ", "")),
-    ("check: emphasis in emphasis", |size| nested(size, "Words ", "*a **b ", "c", "** *", "")),
+    ("check: emphasis in emphasis", |size| nested(size, "Words ", ["*a **b ", "c", "** *"], "")),
     ("check: backticks", |size| {
         grown(size, "Words ", "", |nth, out| _ = write!(out, "{} a ", "`".repeat(nth % 400 + 1)))
     }),

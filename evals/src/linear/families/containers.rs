@@ -105,9 +105,7 @@ pub(super) const DOCX: &[Rule] = &[
         docx(&nested(
             size,
             HEAD,
-            "<w:tbl><w:tr><w:tc><w:p>",
-            "",
-            "</w:p></w:tc></w:tr></w:tbl>",
+            ["<w:tbl><w:tr><w:tc><w:p>", "", "</w:p></w:tc></w:tr></w:tbl>"],
             TAIL,
         ))
     }),

@@ -6,7 +6,7 @@ use super::{Rule, grown, nested, repeated};
 pub(super) const FAMILIES: &[Rule] = &[
     ("markdown: [", |size| repeated(size, "Words ", "[", "")),
     ("markdown: ]", |size| repeated(size, "Words ", "]", "")),
-    ("markdown: links in links", |size| nested(size, "Words ", "[", "word", "](x)", "")),
+    ("markdown: links in links", |size| nested(size, "Words ", ["[", "word", "](x)"], "")),
     ("markdown: links that go on", |size| repeated(size, "Words ", "[a](", "")),
     ("markdown: links in links that go on", |size| {
         repeated(size, "Words ", &format!("{}x{}", "[".repeat(300), "](".repeat(300)), "")

@@ -120,7 +120,7 @@ fn repeated(size: usize, head: &str, part: &str, tail: &str) -> Vec<u8> {
 }
 
 /// Half of the size `open` again and again, then half of it `close`.
-fn nested(size: usize, head: &str, open: &str, inside: &str, close: &str, tail: &str) -> Vec<u8> {
+fn nested(size: usize, head: &str, [open, inside, close]: [&str; 3], tail: &str) -> Vec<u8> {
     let times = size.saturating_sub(head.len() + tail.len()) / (open.len() + close.len()).max(1);
     let (open, close) = (open.repeat(times), close.repeat(times));
     [head, &open, inside, &close, tail].concat().into_bytes()

@@ -44,13 +44,13 @@ pub(super) const FAMILIES: &[Rule] = &[
         )
     }),
     ("xml: sections in sections", |size| {
-        nested(size, HEAD, "<sec>", "<p>words</p>", "</sec>", TAIL)
+        nested(size, HEAD, ["<sec>", "<p>words</p>", "</sec>"], TAIL)
     }),
     ("xml: sections with words", |size| {
-        nested(size, HEAD, "<sec><p>some words</p>", "", "</sec>", TAIL)
+        nested(size, HEAD, ["<sec><p>some words</p>", "", "</sec>"], TAIL)
     }),
     ("xml: lists in lists", |size| {
-        nested(size, HEAD, "<list><list-item>", "<p>words</p>", "</list-item></list>", TAIL)
+        nested(size, HEAD, ["<list><list-item>", "<p>words</p>", "</list-item></list>"], TAIL)
     }),
     ("xml: elements that are never closed", |size| repeated(size, HEAD, "<p>words ", "")),
     ("xml: paragraphs", |size| repeated(size, HEAD, "<p>Some words of it.</p>", TAIL)),

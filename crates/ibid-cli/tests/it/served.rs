@@ -18,6 +18,7 @@ mod openai;
 mod others;
 mod people;
 mod strangers;
+mod told;
 mod traced;
 
 /// The program serving, until this is dropped.

@@ -156,6 +156,5 @@ pub(super) async fn preview_plan(
     let request = ResearchRequest::parse(json_body(bytes)?)?;
     check_webhook(&service, &request)?;
     let question = resolve_question(&service, &request).await?;
-    let (brief, plan, estimate) = service.plan(&question).await?;
-    Ok(Json(ibid_report::plan::to_json(&question, &brief, &plan, estimate.as_ref())?))
+    Ok(Json(service.plan(question).await?.to_json()?))
 }

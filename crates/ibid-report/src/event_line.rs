@@ -277,7 +277,7 @@ fn source_line(event: &Event) -> Option<EventLine> {
             let result = match outcome {
                 SearchOutcome::Ok => format!("{}, {new} new", pluralize((*hits).into(), "hit")),
                 SearchOutcome::Empty => "no hits".to_owned(),
-                SearchOutcome::RateLimited => failed_search("not answered", error.as_deref()),
+                SearchOutcome::RateLimited => failed_search("rate limited", error.as_deref()),
                 SearchOutcome::Unreachable => failed_search("not reached", error.as_deref()),
                 SearchOutcome::Error => failed_search("search failed", error.as_deref()),
             };

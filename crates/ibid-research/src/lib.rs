@@ -9,6 +9,7 @@ mod approve;
 mod intake;
 mod llm_session;
 pub mod plan;
+mod planned_headings;
 mod query_policy;
 mod topic;
 

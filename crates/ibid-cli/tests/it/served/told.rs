@@ -1,7 +1,9 @@
 //! What every surface says of one run or plan is the same.
+use std::fs;
 use serde_json::{Value, json};
 
 use super::Served;
+use super::people::{asked, user};
 use crate::cli::{ASKED, TestHome};
 
 #[tokio::test]
@@ -22,4 +24,26 @@ async fn a_plan_is_the_same_object_on_the_command_line_and_over_http() {
     }
     assert_eq!(told["made_by"], "words");
     assert!(!told["reasoning_effort"].as_object().unwrap().is_empty(), "{told}");
+}
+
+#[tokio::test]
+async fn why_an_index_was_rebuilt_is_for_the_operator_alone() {
+    const OPERATOR: &str = "correct-horse";
+    let desk = TestHome::new();
+    let alice = user(&desk, "alice", &[]);
+    let indexed = desk.ibid(&["index", "add", &desk.docs()]);
+    assert_eq!(indexed.code, 0, "{}", indexed.err);
+    let index = desk.path("home/.cache/ibid/index");
+    for folder in fs::read_dir(&index).unwrap().flatten() {
+        fs::write(folder.path().join("rows/meta.json"), "CANARY").unwrap();
+    }
+    let served = Served::start(&desk, &[("IBID_TOKEN", OPERATOR)]);
+    let body = json!({"question": ASKED});
+    let run = asked(&served, "POST", "/v1/runs?wait=50", Some(&alice), Some(&body)).await.json();
+    let events = format!("/v1/runs/{}/events", run["id"].as_str().unwrap());
+    let told = asked(&served, "GET", &events, Some(&alice), None).await.body;
+    let line = " was rebuilt because it could not be used\"";
+    assert!(told.contains(line) && !told.contains(" was rebuilt: "), "{told}");
+    let told = asked(&served, "GET", &events, Some(OPERATOR), None).await.body;
+    assert!(told.contains(" was rebuilt: "), "{told}");
 }

@@ -131,6 +131,7 @@ pub async fn research(
         OutputMode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
+    let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;
     if question.mode == OutputMode::Evidence {
         report.results = excerpts::build_excerpts(&brief, state)?;

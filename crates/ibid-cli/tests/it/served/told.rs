@@ -27,6 +27,24 @@ async fn a_plan_is_the_same_object_on_the_command_line_and_over_http() {
 }
 
 #[tokio::test]
+async fn an_answer_line_does_not_answer_something_else() {
+    let desk = TestHome::new();
+    let question = "How many kilograms does a green roof weigh?";
+    std::fs::create_dir_all(desk.path("other")).unwrap();
+    let cost = "An extensive green roof costs 60 to 100 euros per square metre.\nA green roof adds weight.\n";
+    desk.write("other/cost.md", cost);
+    let folder = desk.path("other").display().to_string();
+    let it = desk.ibid(&["answer", question, "--folder", &folder]);
+    assert_eq!((it.code, it.out.trim()), (3, ""), "{}", it.err);
+    assert!(it.err.contains("no answer"), "{}", it.err);
+    let served = Served::start_on(&desk, &[&folder], &[]);
+    let body = json!({"question": question, "mode": "answer"});
+    let run = served.post("/v1/runs?wait=50&shape=result", &body).await.json();
+    assert_eq!(run["subtype"], "no_answer", "{run}");
+    assert!(run["one_line_answer"].is_null() && run["error"]["kind"] == "not_found", "{run}");
+}
+
+#[tokio::test]
 async fn why_an_index_was_rebuilt_is_for_the_operator_alone() {
     const OPERATOR: &str = "correct-horse";
     let desk = TestHome::new();

@@ -157,6 +157,11 @@ pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
     })
 }
 
+/// The `error` of the final object; `None` for a run with an answer, or that has not ended.
+pub fn run_error(run: &Run) -> Option<Value> {
+    failure(run, ResultSubtype::from_run(run)).as_ref().map(error_json)
+}
+
 fn error_json(fault: &Error) -> Value {
     json!({"kind": fault.kind(), "message": fault.chain(), "hint": fault.hint()})
 }
@@ -250,7 +255,7 @@ fn checks(report: &Report) -> Value {
 
 /// The coverage: the ids of satisfied items, gaps as `Q3 - partial coverage`, their counts, and the texts of the ids.
 pub fn checklist_coverage(run: &Run) -> Value {
-    let rows = run.report.as_deref().map_or(&run.coverage, |report| &report.coverage);
+    let rows = run.coverage_rows();
     let satisfied: Vec<ItemId> = rows
         .iter()
         .filter(|row| matches!(row.state, Coverage::Covered | Coverage::Conflict))
@@ -271,7 +276,7 @@ pub fn checklist_coverage(run: &Run) -> Value {
     json!({
         "satisfied": satisfied,
         "gaps": gaps,
-        "counts": CoverageRow::counts(rows),
+        "counts": CoverageRow::counts(&rows),
         "items": items,
     })
 }

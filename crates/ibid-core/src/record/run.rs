@@ -187,6 +187,18 @@ impl Run {
         }
     }
 
+    /// The coverage of every item: that of the report, else the latest, else the items of the plan, all open.
+    pub fn coverage_rows(&self) -> Vec<CoverageRow> {
+        if let Some(report) = &self.report {
+            return report.coverage.clone();
+        }
+        if !self.coverage.is_empty() {
+            return self.coverage.clone();
+        }
+        let planned = self.plan.iter().flat_map(|plan| plan.items());
+        planned.map(|item| CoverageRow::empty(item.id, &item.asks)).collect()
+    }
+
     /// Applies one event. Events must be passed in order.
     pub fn apply(&mut self, envelope: &Envelope) {
         self.seq = envelope.seq;

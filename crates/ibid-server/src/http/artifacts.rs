@@ -43,7 +43,7 @@ pub(super) async fn sources(mine: OwnedRun) -> ApiResult<Json<Value>> {
 /// `GET /v1/runs/{id}/coverage`.
 pub(super) async fn coverage(mine: OwnedRun) -> ApiResult<Json<Value>> {
     let run = mine.run().await?;
-    let Json(mut out) = list_object(run.coverage);
+    let Json(mut out) = list_object(run.coverage_rows());
     out["gate"] = json!(run.gate);
     Ok(Json(out))
 }

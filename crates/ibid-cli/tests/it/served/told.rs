@@ -1,10 +1,14 @@
 //! What every surface says of one run or plan is the same.
 use std::fs;
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use super::Served;
 use super::people::{asked, user};
 use crate::cli::{ASKED, TestHome};
+
+const UNANSWERED: &str = "Who won the chess olympiad in 1978?";
 
 #[tokio::test]
 async fn a_plan_is_the_same_object_on_the_command_line_and_over_http() {
@@ -24,6 +28,59 @@ async fn a_plan_is_the_same_object_on_the_command_line_and_over_http() {
     }
     assert_eq!(told["made_by"], "words");
     assert!(!told["reasoning_effort"].as_object().unwrap().is_empty(), "{told}");
+}
+
+#[tokio::test]
+async fn topics_are_told_from_the_plan_before_the_first_round_ends() {
+    let desk = TestHome::new();
+    // It takes the connection, and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = format!("http://{}", silent.local_addr().unwrap());
+    let env = [("SEARXNG_URL", at.as_str()), ("IBID_ALLOW_NET", "127.0.0.0/8")];
+    let served = Served::start(&desk, &env);
+    let body = json!({
+        "question": ASKED, "mode": "evidence", "folders": [], "engines": ["searxng"],
+    });
+    let id = served.post("/v1/runs", &body).await.json()["id"].clone();
+    let wait = json!({"name": "research_wait", "arguments": {"run_id": id, "wait_s": 1}});
+    let mut state = json!(null);
+    for _ in 0..10 {
+        let told = served.mcp(None, "tools/call", &wait).await;
+        state = told["result"]["structuredContent"].clone();
+        if state["topics"].as_array().is_some_and(|it| !it.is_empty()) {
+            break;
+        }
+    }
+    assert_eq!(state["status"], "in_progress", "{state}");
+    let topics = state["topics"].as_array().unwrap();
+    assert!(topics.len() >= 3 && topics.iter().all(|it| it["covered"] == false), "{state}");
+    assert_eq!(state["progress"]["coverage"], format!("0/{}", topics.len()));
+}
+
+#[tokio::test]
+async fn a_run_without_an_answer_is_told_alike_everywhere() {
+    let desk = TestHome::new();
+    let served = Served::start(&desk, &[]);
+    let body = json!({"question": UNANSWERED});
+    let run = served.post("/v1/runs?wait=50", &body).await.json();
+    let id = run["id"].as_str().unwrap();
+    let result = &run["result"];
+    assert_eq!((&result["status"], &result["subtype"]), (&json!("error"), &json!("no_answer")));
+    let report = served.get(&format!("/v1/runs/{id}?shape=report")).await.json();
+    assert_eq!(report["error"], result["error"]);
+    assert_eq!(report["error"]["kind"], "not_found", "{report}");
+    let wait = json!({"name": "research_wait", "arguments": {"run_id": id}});
+    let told = served.mcp(None, "tools/call", &wait).await;
+    let state = &told["result"]["structuredContent"];
+    for name in ["status", "trace_id", "error", "checklist_coverage"] {
+        assert!(!state[name].is_null() && state[name] == result[name], "{name}: {state}");
+    }
+    let listed = desk.ibid(&["ls"]);
+    assert!(listed.out.contains("no answer") && !listed.out.contains("failed"), "{}", listed.out);
+    let rows = served.get("/v1/runs").await.json();
+    assert_eq!(rows["data"][0]["failure"], "not_found", "{rows}");
+    let page = served.get("/").await.body;
+    assert!(page.contains("no answer"), "{page}");
 }
 
 #[tokio::test]

@@ -133,7 +133,12 @@ fn run_line(event: &Event) -> Option<EventLine> {
         }
         Event::RunQueued { .. } => line("queued"),
         Event::RunStarted {} => line("started"),
-        Event::RunResumed { after, .. } => line(&format!("resumed after event {after}")),
+        Event::RunResumed { after, in_doubt_usd, .. } => {
+            let charged = in_doubt_usd.map_or_else(String::new, |usd| {
+                format!("; at most ${usd:.4} is charged for calls whose answer was lost")
+            });
+            line(&format!("resumed after event {after}{charged}"))
+        }
         Event::RunFinishing { .. } => line("finishing with the evidence so far"),
         Event::RunCompleted { .. } => Some(EventLine::new(LineTone::Good, "run", "completed")),
         Event::RunFailed { reason, .. } => {

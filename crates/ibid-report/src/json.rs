@@ -105,6 +105,9 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         let view = evidence::to_json(report, run.plan.as_ref());
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
+    if let Some(usd) = run.charged_usd_at_most() {
+        object.insert("charged_usd_at_most".to_owned(), usd.into());
+    }
     if let Some(fault) = fault {
         object.insert("error".to_owned(), error_json(&fault));
     }

@@ -84,7 +84,12 @@ pub enum Event {
     RunStarted {},
     /// Work resumed after an interruption; earlier events are not repeated.
     #[serde(rename = "run.resumed")]
-    RunResumed { after: u64, in_doubt: u32 },
+    RunResumed {
+        after: u64,
+        in_doubt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_doubt_usd: Option<f64>,
+    },
     /// The user asked to finish with the evidence so far.
     #[serde(rename = "run.finishing")]
     RunFinishing { reason: StopReason },

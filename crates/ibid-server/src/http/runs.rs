@@ -256,6 +256,7 @@ pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value
             "completeness": f64::from((ratio * 100.0).round()) / 100.0,
         },
         "usage": run.usage,
+        "charged_usd_at_most": run.charged_usd_at_most(),
         "stop_reason": run.stop_reason,
         "error": run.error,
         "links": {

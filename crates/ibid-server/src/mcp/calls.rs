@@ -270,6 +270,7 @@ impl McpServer {
                 "pages": known.pages,
                 "evidence": known.evidence,
                 "cost_usd": known.usage.usd,
+                "charged_usd_at_most": known.charged_usd_at_most(),
             },
         });
         if let Some(clarified) = elicitation::clarification_json(&known) {

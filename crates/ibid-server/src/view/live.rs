@@ -298,9 +298,14 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
         },
         RunMeter {
             name: "Cost",
-            value: cost(usage),
+            // Calls whose answer was lost are charged as if they had cost as much as they could.
+            value: run
+                .charged_usd_at_most()
+                .map_or_else(|| cost(usage), |usd| format!("at most {}", money(usd))),
             more: budget.usd.map_or_else(String::new, |it| format!("of {}", money(it))),
-            share: budget.usd.and_then(|usd| share(usage.usd.unwrap_or(0.0), usd)),
+            share: budget.usd.and_then(|most| {
+                share(run.charged_usd_at_most().or(usage.usd).unwrap_or(0.0), most)
+            }),
         },
         RunMeter {
             name: "Tokens",

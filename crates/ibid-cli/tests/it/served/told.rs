@@ -1,12 +1,17 @@
 //! What every surface says of one run or plan is the same.
 use std::fs;
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::Served;
 use super::people::{asked, user};
-use crate::cli::{ASKED, TestHome};
+use crate::cli::{ASKED, Outcome, TestHome};
+use crate::model::http::{answer, is_whole};
 
 const UNANSWERED: &str = "Who won the chess olympiad in 1978?";
 
@@ -121,4 +126,70 @@ async fn why_an_index_was_rebuilt_is_for_the_operator_alone() {
     assert!(told.contains(line) && !told.contains(" was rebuilt: "), "{told}");
     let told = asked(&served, "GET", &events, Some(OPERATOR), None).await.body;
     assert!(told.contains(" was rebuilt: "), "{told}");
+}
+
+/// A model that answers nothing until `speaks`, and then refuses everything; how many requests it has heard.
+async fn mute(speaks: Arc<AtomicBool>) -> (u16, Arc<AtomicUsize>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let (speaks, count) = (Arc::clone(&speaks), Arc::clone(&count));
+            tokio::spawn(async move {
+                let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+                while !is_whole(&request) {
+                    match socket.read(&mut buffer).await {
+                        Ok(n @ 1..) => request.extend_from_slice(&buffer[..n]),
+                        _ => return,
+                    }
+                }
+                count.fetch_add(1, Ordering::SeqCst);
+                while !speaks.load(Ordering::SeqCst) {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                let body = json!({"error": {"message": "no", "type": "bad"}}).to_string();
+                let json = "content-type: application/json\r\n";
+                let _ = socket.write_all(answer("400 Bad Request", json, &body).as_bytes()).await;
+            });
+        }
+    });
+    (port, heard)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_call_is_charged_at_most_is_told() {
+    let desk = TestHome::new();
+    let speaks = Arc::new(AtomicBool::new(false));
+    let (port, heard) = mute(Arc::clone(&speaks)).await;
+    let base = format!("http://127.0.0.1:{port}/v1");
+    let env = [
+        ("IBID_MODEL", "openai:m-1"),
+        ("OPENAI_API_KEY", "sk-test"),
+        ("OPENAI_BASE_URL", &base),
+        ("IBID_PRICE", "10/10"),
+        ("IBID_ENGINES", "none"),
+    ];
+    let docs = desk.docs();
+    let run = ["run", ASKED, "--folder", &docs, "-q"];
+    let mut begun = desk.command(&run).envs(env).spawn().unwrap();
+    while heard.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+    speaks.store(true, Ordering::SeqCst);
+    let resumed = desk.command(&["resume", "last", "--json"]).envs(env).output().unwrap();
+    let resumed = Outcome::from(resumed);
+    let result = resumed.json();
+    let charged = result["charged_usd_at_most"].as_f64().unwrap_or_default();
+    assert!(charged > result["total_cost_usd"].as_f64().unwrap_or_default(), "{}", resumed.err);
+    assert!(resumed.err.contains("is charged for calls whose answer was lost"), "{}", resumed.err);
+    assert!(resumed.err.contains("charged at most $"), "{}", resumed.err);
+    let served = Served::start(&desk, &env);
+    let id = result["run_id"].as_str().unwrap();
+    let shown = served.get(&format!("/v1/runs/{id}")).await.json();
+    assert_eq!(shown["charged_usd_at_most"], result["charged_usd_at_most"]);
+    assert!(served.get(&format!("/r/{id}")).await.body.contains("at most $"));
 }

@@ -12,6 +12,7 @@ mod clarification;
 mod failing;
 mod found;
 mod isolation;
+mod limited;
 mod mcp;
 mod neighbours;
 mod openai;

@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::input_files;
-use crate::plan_view::{PlanView, PlannerAttempt};
+use crate::plan_view::PlanView;
 use crate::runtime::with_app;
 use ibid::app::App;
 use ibid::app::models::{budgeted_estimate, reasoning_steps};
@@ -18,6 +18,7 @@ use ibid_core::ports::RunCommand;
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
+use ibid_report::plan::{PlanDetails, PlannerAttempt};
 
 /// Maximum length of a requested change, in characters.
 const MAX_CHANGE_CHARS: usize = 2_000;
@@ -145,14 +146,14 @@ impl PendingPlan {
             (failed, _) => Some(PlannerAttempt { failed: failed.clone(), usd: None }),
         };
         let strategy = question.strategy(plan.complexity);
-        let view = PlanView {
+        let view = PlanView(PlanDetails {
             reasoning: reasoning_steps(app.settings(), &question, strategy)?,
             models: budgeted_estimate(app.settings(), &question)?,
             question,
             brief,
             plan,
             attempt,
-        };
+        });
         console.eprint_line(&format!("\n{}", view.text(console.err)));
         for note in std::mem::take(&mut self.notes) {
             console.eprint_line(&console.err.yellow(&single_line(&note)));
@@ -238,7 +239,7 @@ impl PendingPlan {
                 .with_source(fault)
                 .with_hint("press e to edit again")
         })?;
-        let edited = PlanFile::parse("as edited", &text)?.provided_plan(&view.question)?;
+        let edited = PlanFile::parse("as edited", &text)?.provided_plan(&view.0.question)?;
         // The file is no longer needed; if it cannot be deleted, it stays in the temporary directory.
         let _ = std::fs::remove_file(&path);
         self.draft = None;

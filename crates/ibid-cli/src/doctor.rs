@@ -43,8 +43,13 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
         )?;
         return Ok(exit);
     }
-    for finding in &findings {
+    // Quiet: only what is wrong.
+    let is_shown = |it: &&HealthFinding| !console.quiet || it.state != HealthState::Ok;
+    for finding in findings.iter().filter(is_shown) {
         console.print(&format_finding(finding, console))?;
+    }
+    if console.quiet {
+        return Ok(exit);
     }
     if !changed.is_empty() {
         console.print_line(&format!(

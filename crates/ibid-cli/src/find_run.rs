@@ -4,6 +4,7 @@ use ibid_core::domain::{Report, RunId};
 use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
+use ibid_report::json::ResultSubtype;
 
 /// The status shown for a run that has not ended while no process works on it.
 pub(super) const INTERRUPTED: &str = "interrupted";
@@ -72,7 +73,8 @@ async fn no_report_error(app: &App, run: &Run) -> Result<Error> {
             }
             None => "ask again: this run ended without a report".to_owned(),
         };
-        (status_word(run.status), hint)
+        let nothing = ResultSubtype::from_run(run) == ResultSubtype::NoAnswer;
+        (if nothing { NO_ANSWER } else { status_word(run.status) }, hint)
     } else if app.is_running(id).await? {
         let hint = format!("wait for it, or end it early with: ibid finish {id}");
         ("it is still running", hint)
@@ -91,6 +93,9 @@ async fn newest_with_report(app: &App) -> Result<Option<RunId>> {
     }
     Ok(None)
 }
+
+/// The word for a failed run that read nothing about its question.
+pub(super) const NO_ANSWER: &str = "no answer";
 
 /// A status in words.
 pub(super) fn status_word(status: RunStatus) -> &'static str {

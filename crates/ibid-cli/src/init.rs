@@ -112,7 +112,9 @@ fn model(
         }
         return;
     }
-    let key = prompter.ask("A key of OpenAI, Anthropic, OpenRouter or another provider (empty for no model: reports then consist of sentences from the sources)", "");
+    prompter.print("Without a model, reports consist of sentences from the sources.");
+    let key = prompter
+        .ask("A key of OpenAI, Anthropic, OpenRouter or another provider (Enter for none)", "");
     if key.is_empty() {
         return;
     }
@@ -201,7 +203,11 @@ impl InitPrompter {
         self.console.eprint(&format!("{} {question}{} ", err.cyan("?"), err.dim(&shown)));
         let mut answer = String::new();
         match std::io::stdin().lock().read_line(&mut answer) {
-            Ok(0) | Err(_) => self.ended = true,
+            Ok(0) | Err(_) => {
+                self.ended = true;
+                // Nobody pressed Enter, so the prompt still stands on the line.
+                self.console.eprint_line("");
+            }
             Ok(_) => {}
         }
         match answer.trim() {

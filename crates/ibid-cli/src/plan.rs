@@ -6,7 +6,7 @@ use crate::console::{Console, Palette};
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::find_run::find;
 use crate::input_files;
-use crate::plan_view::{PlanView, PlannerAttempt};
+use crate::plan_view::PlanView;
 use crate::question::build_question;
 use crate::report_output::{output_path, write_or_print, write_text};
 use crate::runtime::with_app;
@@ -17,6 +17,7 @@ use ibid::app::spending::SpendGrant;
 use ibid::config::{LoadedConfig, ProcessEnv, layers};
 use ibid_core::domain::{OutputMode, Question};
 use ibid_core::{Error, ErrorKind, Result};
+use ibid_report::plan::{PlanDetails, PlannerAttempt};
 
 /// `ibid plan "…"`.
 pub(super) fn plan(args: PlanArgs, env: &ProcessEnv, console: Console) -> CommandResult {
@@ -33,7 +34,7 @@ pub(super) fn plan(args: PlanArgs, env: &ProcessEnv, console: Console) -> Comman
     with_app(&loaded, async |app| {
         let view = make_plan(app, question, by_model).await?;
         let as_json = wants_json(output);
-        let object = view.json()?;
+        let object = view.0.to_json()?;
         let text = |paint: Palette| {
             if as_json { format!("{object}\n") } else { view.text(paint) }
         };
@@ -68,14 +69,14 @@ async fn make_plan(
         (brief, plan, None)
     };
     let strategy = question.strategy(plan.complexity);
-    Ok(PlanView {
+    Ok(PlanView(PlanDetails {
         reasoning: reasoning_steps(app.settings(), &question, strategy)?,
         models: budgeted_estimate(app.settings(), &question)?,
         question,
         brief,
         plan,
         attempt,
-    })
+    }))
 }
 
 /// `ibid export R -f plan`.
@@ -93,8 +94,14 @@ pub(super) fn export(
                 .with_hint("the run ended before its plan was ready; ask again")
                 .into());
         };
-        let view =
-            PlanView { models: None, reasoning: Vec::new(), question, brief, plan, attempt: None };
+        let view = PlanView(PlanDetails {
+            models: None,
+            reasoning: Vec::new(),
+            question,
+            brief,
+            plan,
+            attempt: None,
+        });
         write_or_print(&view.file(), path, "plan.json", console)
     })
 }

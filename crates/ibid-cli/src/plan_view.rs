@@ -1,81 +1,39 @@
 //! A plan as people and programs see it.
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::console::Palette;
 use crate::progress::clock;
-use ibid_core::Result;
-use ibid_core::domain::{
-    Brief, CostEstimate, OutputMode, Plan, Question, ReasoningEffort, Strategy,
-};
+use ibid_core::domain::{OutputMode, ReasoningEffort, Strategy};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize_as;
 use ibid_report::phrases::grouped;
-use ibid_report::plan as shown;
-use ibid_report::plan::{max_queries, max_rounds, to_prose};
+use ibid_report::plan::{PlanDetails, PlannerAttempt, max_queries, max_rounds, to_prose};
 
-/// A plan, with everything that is shown with it.
-pub(super) struct PlanView {
-    pub(super) question: Question,
-    pub(super) brief: Brief,
-    pub(super) plan: Plan,
-    /// The most that models may cost, if the run uses any.
-    pub(super) models: Option<CostEstimate>,
-    /// How much models are asked to reason, by step; without steps whose model is unknown.
-    pub(super) reasoning: Vec<(&'static str, ReasoningEffort)>,
-    /// How the planner model was asked, if it was.
-    pub(super) attempt: Option<PlannerAttempt>,
-}
-
-/// One request to the planner model.
-pub(super) struct PlannerAttempt {
-    /// Why the model made no plan, if it failed.
-    pub(super) failed: Option<String>,
-    /// What the request cost in US dollars, if known.
-    pub(super) usd: Option<f64>,
-}
+/// A plan as text.
+pub(super) struct PlanView(pub(super) PlanDetails);
 
 impl PlanView {
     /// Whether the planner model was asked and failed.
     pub(super) fn failed(&self) -> bool {
-        self.attempt.as_ref().is_some_and(|attempt| attempt.failed.is_some())
-    }
-
-    /// The JSON object that `ibid run --plan` reads, with an estimate of the cost.
-    ///
-    /// # Errors
-    /// `Internal` if the plan has no queries.
-    pub(super) fn json(&self) -> Result<Value> {
-        let attempt = self.attempt.as_ref();
-        let made_by = match attempt {
-            Some(attempt) if attempt.failed.is_none() => "model",
-            _ => "words",
-        };
-        let models = self.models.as_ref();
-        let mut object = shown::to_json(&self.question, &self.brief, &self.plan, models)?;
-        object["made_by"] = made_by.into();
-        let failed = attempt.and_then(|attempt| attempt.failed.as_ref());
-        object["planner_failed"] = json!(failed);
-        let effort: BTreeMap<_, _> = self.reasoning.iter().copied().collect();
-        object["reasoning_effort"] = json!(effort);
-        Ok(object)
+        self.0.planner_failed().is_some()
     }
 
     /// The file that a user edits.
     pub(super) fn file(&self) -> String {
         let object = json!({
             "type": "plan",
-            "question": self.question.text,
-            "brief": self.brief,
-            "plan": self.plan,
+            "question": self.0.question.text,
+            "brief": self.0.brief,
+            "plan": self.0.plan,
         });
         format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
     }
 
     /// The plan as text. If the planner model failed, only the brief: the plan used instead was made without a model.
     pub(super) fn text(&self, paint: Palette) -> String {
-        match self.attempt.as_ref().and_then(|attempt| attempt.failed.as_ref()) {
+        match self.0.planner_failed() {
             Some(why) => format!(
                 "{}\n{}\n",
                 self.scope(paint),
@@ -83,7 +41,7 @@ impl PlanView {
                     "The planner made no plan ({}). The plan made without a model is used: {}.",
                     single_line(why),
                     pluralize_as(
-                        self.plan.items().len() as u64,
+                        self.0.plan.items().len() as u64,
                         "checklist item",
                         "checklist items"
                     )
@@ -97,11 +55,11 @@ impl PlanView {
     pub(super) fn full_text(&self, paint: Palette) -> String {
         let mut out = self.scope(paint);
         out += &format!("\n{}\n", paint.bold("In words"));
-        for paragraph in to_prose(&self.brief, &self.plan).split("\n\n") {
+        for paragraph in to_prose(&self.0.brief, &self.0.plan).split("\n\n") {
             out += &format!("  {paragraph}\n");
         }
         out += &format!("\n{}\n", paint.bold("A complete answer covers"));
-        for item in self.plan.items() {
+        for item in self.0.plan.items() {
             out += &format!(
                 "  {}  {}\n      {}\n",
                 paint.cyan(&item.id.to_string()),
@@ -120,7 +78,7 @@ impl PlanView {
 
     /// The refined question and its scope.
     fn scope(&self, paint: Palette) -> String {
-        let brief = &self.brief;
+        let brief = &self.0.brief;
         let mut out = format!("{}\n\n", paint.bold(&single_line(&brief.question)));
         out += &format_list("About", &brief.subjects);
         out += &format_list("In scope", &brief.scope_in);
@@ -131,7 +89,7 @@ impl PlanView {
 
     /// Where the run searches, what the evidence gate needs, and how many rounds there may be.
     fn evidence(&self) -> String {
-        let question = &self.question;
+        let question = &self.0.question;
         let method = &question.method;
         let folders = question.folders.iter().map(|folder| format!("folder {folder}"));
         let places: Vec<String> = folders.chain(question.engines.iter().cloned()).collect();
@@ -158,7 +116,7 @@ impl PlanView {
             pluralize_as(method.min_source_domains.into(), "domain", "domains"),
             (method.completeness_threshold * 100.0).round()
         );
-        let strategy = question.strategy(self.plan.complexity);
+        let strategy = question.strategy(self.0.plan.complexity);
         let team = method.team;
         let rounds = match strategy {
             Strategy::Planned => format!(
@@ -189,17 +147,17 @@ impl PlanView {
 
     /// Form, sections and tone of the report.
     fn report_form(&self) -> String {
-        let writing = &self.plan.writing;
-        let form = match self.question.mode {
+        let writing = &self.0.plan.writing;
+        let form = match self.0.question.mode {
             OutputMode::Report => "a cited report",
             OutputMode::Answer => "one line of at most 140 characters",
             OutputMode::Evidence => "passages by source, without prose",
         };
         let titles: Vec<String> =
             writing.sections.iter().map(|section| single_line(&section.title)).collect();
-        let lang = self.question.lang.as_ref().unwrap_or(&self.brief.lang);
+        let lang = self.0.question.lang.as_ref().unwrap_or(&self.0.brief.lang);
         let mut out = format!("  Form      {form}, language {}\n", single_line(lang));
-        if self.question.mode == OutputMode::Report {
+        if self.0.question.mode == OutputMode::Report {
             out += &format!("  Sections  {}\n", titles.join("; "));
         }
         out += &format!("  Tone      {}\n", single_line(&writing.desired_tone));
@@ -209,7 +167,7 @@ impl PlanView {
     /// How much models are asked to reason in which steps; empty if none is known.
     fn reasoning_line(&self) -> String {
         let mut groups: BTreeMap<ReasoningEffort, Vec<&str>> = BTreeMap::new();
-        for (step, effort) in &self.reasoning {
+        for (step, effort) in &self.0.reasoning {
             groups.entry(*effort).or_default().push(step);
         }
         let groups: Vec<String> = groups
@@ -224,10 +182,10 @@ impl PlanView {
 
     /// The most queries, calls, time and money of the run, in a sentence.
     fn estimate_text(&self) -> String {
-        let question = &self.question;
+        let question = &self.0.question;
         format!(
             "At most {}{}{}. {}",
-            pluralize_as(max_queries(question, &self.plan).into(), "query", "queries"),
+            pluralize_as(max_queries(question, &self.0.plan).into(), "query", "queries"),
             question.budget.calls.map_or_else(String::new, |calls| format!(
                 ", {}",
                 pluralize_as(calls, "call", "calls")
@@ -242,7 +200,7 @@ impl PlanView {
 
     /// The most that models may cost, in a sentence.
     fn cost_text(&self) -> String {
-        let Some(estimate) = &self.models else {
+        let Some(estimate) = &self.0.models else {
             return "Costs nothing: no model is used.".to_owned();
         };
         // Rounded up to thousands: it is a limit, not a count.
@@ -252,7 +210,7 @@ impl PlanView {
             Some(usd) => format!("${usd:.2}"),
             None => "at an unknown price (set `price`)".to_owned(),
         };
-        let made = match &self.attempt {
+        let made = match &self.0.attempt {
             Some(PlannerAttempt { usd: Some(usd), .. }) => {
                 format!("A model made this plan, for ${usd:.4}.")
             }
@@ -284,13 +242,21 @@ mod tests {
 
     use super::*;
     use ibid::config::Settings;
+    use ibid_core::domain::Question;
 
     fn plan_view(made: Option<PlannerAttempt>) -> PlanView {
         let settings = Settings::defaults_in(Path::new("/nowhere")).unwrap();
         let question = Question::new("What is cork?", "2026-01-15", settings.method);
         let app = ibid::app::AppComponents::local();
         let (brief, plan) = (app.plan)(&question).unwrap();
-        PlanView { question, brief, plan, models: None, reasoning: Vec::new(), attempt: made }
+        PlanView(PlanDetails {
+            question,
+            brief,
+            plan,
+            models: None,
+            reasoning: Vec::new(),
+            attempt: made,
+        })
     }
 
     #[test]
@@ -303,7 +269,7 @@ mod tests {
         assert!(alone.contains("In scope") && !alone.contains("Q1"), "{alone}");
         assert!(alone.contains("(it was away). The plan made without a model is used"));
         assert!(it.full_text(Palette(false)).contains("Q1"));
-        assert_eq!(it.json().unwrap()["planner_failed"], "it was away");
+        assert_eq!(it.0.to_json().unwrap()["planner_failed"], "it was away");
     }
 
     #[test]

@@ -128,7 +128,12 @@ impl ProgressView {
         let id: String = self.run.id.as_str().chars().take(12).collect();
         let mut right = format!("{id} · {effort} · {}", clock(seconds));
         if let Some(most) = question.and_then(|question| question.budget.usd) {
-            let _ = write!(right, " · ${:.2}/{most:.2}", self.run.usage.usd.unwrap_or(0.0));
+            let _ = match self.run.charged_usd_at_most() {
+                Some(usd) => write!(right, " · at most ${usd:.2}/{most:.2}"),
+                None => {
+                    write!(right, " · ${:.2}/{most:.2}", self.run.usage.usd.unwrap_or(0.0))
+                }
+            };
         }
         let text = question.map_or_else(String::new, |question| single_line(&question.text));
         let room = width.saturating_sub(right.width() + 4);
@@ -335,6 +340,9 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
     parts.push(clock(seconds));
     if let Some(usd) = report.usage.usd.filter(|usd| *usd > 0.0) {
         parts.push(format!("${usd:.2}"));
+    }
+    if let Some(usd) = run.charged_usd_at_most() {
+        parts.push(format!("charged at most ${usd:.2}, with calls whose answer was lost"));
     }
     let mark =
         if report.claims().next().is_some() { paint.green("✓") } else { paint.yellow("○") };

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::args::{OutputArgs, RenderArgs, ReportFormat};
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
-use crate::find_run::{INTERRUPTED, find, find_unfinished, status_word, with_report};
+use crate::find_run::{INTERRUPTED, NO_ANSWER, find, find_unfinished, status_word, with_report};
 use crate::follow::follow;
 use crate::progress::clip;
 use crate::report_output::{self, RunOutput, check_output_path};
@@ -36,7 +36,9 @@ pub(super) fn ls(loaded: &LoadedConfig, json: bool, console: Console) -> Command
                 console.print_line(&text)?;
                 continue;
             }
-            let status = if row.status.ended() || app.is_running(&row.run_id).await? {
+            let status = if row.has_no_answer() {
+                NO_ANSWER
+            } else if row.status.ended() || app.is_running(&row.run_id).await? {
                 status_word(row.status)
             } else {
                 INTERRUPTED
@@ -44,6 +46,7 @@ pub(super) fn ls(loaded: &LoadedConfig, json: bool, console: Console) -> Command
             let pad = " ".repeat(15usize.saturating_sub(status.len()));
             let painted = match row.status {
                 RunStatus::Completed => console.out.green(status),
+                RunStatus::Failed if row.has_no_answer() => console.out.yellow(status),
                 RunStatus::Failed | RunStatus::Cancelled => console.out.red(status),
                 _ => console.out.yellow(status),
             };

@@ -2,11 +2,16 @@
 //!
 //! The table of capabilities says what is known beforehand; the rest is learned from the answers: which parameters a
 //! service refuses, how much a model reasons before it answers, how much fits its window. What is learned is shared by
-//! all runs of the process that use the model.
+//! all runs of the process that use the model. Refusals are also remembered for later processes.
+mod refusals;
+
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
+
+use refusals::RefusalFile;
 
 use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect::Dialect;
@@ -47,11 +52,23 @@ pub struct LearnedModel {
     dialect: Dialect,
     max_output: Option<u32>,
     state: Mutex<LearnedState>,
+    /// Where refusals are remembered for later processes.
+    memory: Option<ModelMemory>,
+}
+
+/// The refusals of one model in the file of refusals.
+#[derive(Debug)]
+struct ModelMemory {
+    file: Arc<RefusalFile>,
+    model: String,
+    base_url: String,
 }
 
 #[derive(Debug)]
 struct LearnedState {
     settings: ModelSettings,
+    /// The parameters that were refused, in order.
+    refused: Vec<Parameter>,
     /// The most tokens that the model has spent on reasoning before an answer.
     reasoned: u32,
     /// Whether an answer came without reasoning.
@@ -63,9 +80,23 @@ struct LearnedState {
 impl LearnedModel {
     /// Creates the record of a model in `dialect` whose requests are written with `settings`.
     pub fn new(dialect: Dialect, settings: ModelSettings, max_output: Option<u32>) -> LearnedModel {
-        let state =
-            LearnedState { settings, reasoned: 0, answered_at_once: false, is_tight: false };
-        LearnedModel { dialect, max_output, state: Mutex::new(state) }
+        let state = LearnedState {
+            settings,
+            refused: Vec::new(),
+            reasoned: 0,
+            answered_at_once: false,
+            is_tight: false,
+        };
+        LearnedModel { dialect, max_output, state: Mutex::new(state), memory: None }
+    }
+
+    /// The record with what earlier processes were refused, and which remembers what this one is.
+    fn with_memory(mut self, memory: ModelMemory) -> LearnedModel {
+        for parameter in memory.file.of_model(&memory.model, &memory.base_url) {
+            self.refuse_parameter(parameter);
+        }
+        self.memory = Some(memory);
+        self
     }
 
     fn locked(&self) -> MutexGuard<'_, LearnedState> {
@@ -107,7 +138,19 @@ impl LearnedModel {
         let Some(parameter) = Parameter::from_name(name) else {
             return false;
         };
-        refuse(&mut self.locked().settings, parameter, self.dialect)
+        self.refuse_parameter(parameter)
+    }
+
+    fn refuse_parameter(&self, parameter: Parameter) -> bool {
+        let mut state = self.locked();
+        if !refuse(&mut state.settings, parameter, self.dialect) {
+            return false;
+        }
+        state.refused.push(parameter);
+        if let Some(memory) = &self.memory {
+            memory.file.set(&memory.model, &memory.base_url, &state.refused);
+        }
+        true
     }
 
     /// Remembers how much the model reasoned, in tokens, before an answer.
@@ -160,18 +203,34 @@ fn refuse(settings: &mut ModelSettings, parameter: Parameter, dialect: Dialect) 
 
 /// What was learned of all models, by name and address.
 #[derive(Debug, Default)]
-pub struct LearnedModels(Mutex<BTreeMap<(String, String), Arc<LearnedModel>>>);
+pub struct LearnedModels {
+    models: Mutex<BTreeMap<(String, String), Arc<LearnedModel>>>,
+    memory: OnceLock<Arc<RefusalFile>>,
+}
 
 impl LearnedModels {
+    /// Remembers refusals in `cache_dir` for later processes. Only the first call has an effect, on models opened after it.
+    pub fn remember_in(&self, cache_dir: &Path) {
+        self.memory.get_or_init(|| Arc::new(RefusalFile::new(cache_dir)));
+    }
+
     /// The record of `target`, created by `new` if there is none.
     pub fn get(
         &self,
         target: &ModelTarget,
         new: impl FnOnce() -> LearnedModel,
     ) -> Arc<LearnedModel> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (target.name(), target.base_url.clone());
-        Arc::clone(all.entry(key).or_insert_with(|| Arc::new(new())))
+        let mut all = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let (model, base_url) = (target.name(), target.base_url.clone());
+        let remembered = || match self.memory.get().map(Arc::clone) {
+            Some(file) => {
+                let (model, base_url) = (model.clone(), base_url.clone());
+                new().with_memory(ModelMemory { file, model, base_url })
+            }
+            None => new(),
+        };
+        let key = (model.clone(), base_url.clone());
+        Arc::clone(all.entry(key).or_insert_with(|| Arc::new(remembered())))
     }
 }
 

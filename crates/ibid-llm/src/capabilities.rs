@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::prices::Price;
 use ibid_core::{Error, ErrorKind, Result};
@@ -33,7 +33,7 @@ impl Reasoning {
 }
 
 /// A parameter of a request that some models refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
     /// The sampling temperature.

@@ -2,6 +2,7 @@
 //!
 //! This crate handles keys, rate limits, timeouts, retries and the record of outgoing traffic. The content of
 //! requests and responses is up to the crates above: search engines in `ibid-sources`, language models in `ibid-llm`.
+mod html_tags;
 pub mod http;
 pub mod json;
 pub mod rate_limit;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::html_tags::strip_tags;
 use crate::json::list_field;
 use crate::retry_after;
 use crate::retry_after::ResponseHeaders;
@@ -58,6 +59,11 @@ impl ServiceError {
     /// A temporary error, such as a lost connection.
     pub fn transient(message: impl Into<String>) -> ServiceError {
         ServiceError::new(ErrorKind::Transient, message)
+    }
+
+    /// The provider's rate limit was reached.
+    pub fn rate_limited(message: impl Into<String>) -> ServiceError {
+        ServiceError { reason: Some(FailureReason::Overloaded), ..ServiceError::transient(message) }
     }
 
     /// An error that only the operator can fix.
@@ -570,22 +576,4 @@ fn place(it: &Value) -> String {
         it => it.to_string(),
     });
     parts.collect::<Vec<_>>().join(".")
-}
-
-/// Removes HTML tags.
-fn strip_tags(text: &str) -> String {
-    let mut out = String::new();
-    let mut in_tag = false;
-    for c in text.chars().take(4096) {
-        match c {
-            '<' => in_tag = true,
-            '>' if in_tag => {
-                in_tag = false;
-                out.push(' ');
-            }
-            _ if !in_tag => out.push(c),
-            _ => {}
-        }
-    }
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
 }

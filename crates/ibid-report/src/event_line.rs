@@ -133,7 +133,12 @@ fn run_line(event: &Event) -> Option<EventLine> {
         }
         Event::RunQueued { .. } => line("queued"),
         Event::RunStarted {} => line("started"),
-        Event::RunResumed { after, .. } => line(&format!("resumed after event {after}")),
+        Event::RunResumed { after, in_doubt_usd, .. } => {
+            let charged = in_doubt_usd.map_or_else(String::new, |usd| {
+                format!("; at most ${usd:.4} is charged for calls whose answer was lost")
+            });
+            line(&format!("resumed after event {after}{charged}"))
+        }
         Event::RunFinishing { .. } => line("finishing with the evidence so far"),
         Event::RunCompleted { .. } => Some(EventLine::new(LineTone::Good, "run", "completed")),
         Event::RunFailed { reason, .. } => {
@@ -277,7 +282,7 @@ fn source_line(event: &Event) -> Option<EventLine> {
             let result = match outcome {
                 SearchOutcome::Ok => format!("{}, {new} new", pluralize((*hits).into(), "hit")),
                 SearchOutcome::Empty => "no hits".to_owned(),
-                SearchOutcome::RateLimited => failed_search("not answered", error.as_deref()),
+                SearchOutcome::RateLimited => failed_search("rate limited", error.as_deref()),
                 SearchOutcome::Unreachable => failed_search("not reached", error.as_deref()),
                 SearchOutcome::Error => failed_search("search failed", error.as_deref()),
             };

@@ -19,7 +19,7 @@ pub fn to_json(it: &Report, plan: Option<&Plan>) -> Value {
 /// The same fields for a run without a report: the quotes found so far, by source, best source first.
 pub fn to_json_so_far(run: &Run, events: &[Envelope]) -> Value {
     let question = run.question.as_ref().map_or("", |question| question.text.as_str());
-    view(question, &run.coverage, &excerpts(run, events), run.plan.as_ref())
+    view(question, &run.coverage_rows(), &excerpts(run, events), run.plan.as_ref())
 }
 
 fn view(

@@ -105,6 +105,9 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         let view = evidence::to_json(report, run.plan.as_ref());
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
+    if let Some(usd) = run.charged_usd_at_most() {
+        object.insert("charged_usd_at_most".to_owned(), usd.into());
+    }
     if let Some(fault) = fault {
         object.insert("error".to_owned(), error_json(&fault));
     }
@@ -155,6 +158,11 @@ pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
         Some(hint) => fault.with_hint(hint),
         None => fault,
     })
+}
+
+/// The `error` of the final object; `None` for a run with an answer, or that has not ended.
+pub fn run_error(run: &Run) -> Option<Value> {
+    failure(run, ResultSubtype::from_run(run)).as_ref().map(error_json)
 }
 
 fn error_json(fault: &Error) -> Value {
@@ -250,7 +258,7 @@ fn checks(report: &Report) -> Value {
 
 /// The coverage: the ids of satisfied items, gaps as `Q3 - partial coverage`, their counts, and the texts of the ids.
 pub fn checklist_coverage(run: &Run) -> Value {
-    let rows = run.report.as_deref().map_or(&run.coverage, |report| &report.coverage);
+    let rows = run.coverage_rows();
     let satisfied: Vec<ItemId> = rows
         .iter()
         .filter(|row| matches!(row.state, Coverage::Covered | Coverage::Conflict))
@@ -271,7 +279,7 @@ pub fn checklist_coverage(run: &Run) -> Value {
     json!({
         "satisfied": satisfied,
         "gaps": gaps,
-        "counts": CoverageRow::counts(rows),
+        "counts": CoverageRow::counts(&rows),
         "items": items,
     })
 }

@@ -1,11 +1,15 @@
 //! A plan as prose, and the breakdown of a question into topics and queries.
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::escape::single_line;
 use super::evidence::topic_queries;
 use super::phrases::end_sentence;
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Complexity, CostEstimate, Plan, Question, Strategy};
+use ibid_core::domain::{
+    Brief, Complexity, CostEstimate, Plan, Question, ReasoningEffort, Strategy,
+};
 use ibid_research::expand_queries;
 
 /// The plan as prose: the question, what a complete answer covers, the first searches, and how the report will be written. Everything in it
@@ -60,7 +64,7 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
 ///
 /// # Errors
 /// `Internal` when no queries can be made.
-pub(crate) fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
+fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
     let topics: Vec<&str> = plan.items().iter().map(|item| item.heading.as_str()).collect();
     Ok(json!({
         "original_query": question.text,
@@ -85,39 +89,73 @@ fn join_with_and(all: &[String]) -> String {
     }
 }
 
-/// A plan as one JSON object: what `ibid run --plan` reads, the prose, the breakdown, and the estimate.
-///
-/// # Errors
-/// Those of `breakdown_json`.
-pub fn to_json(
-    question: &Question,
-    brief: &Brief,
-    plan: &Plan,
-    models: Option<&CostEstimate>,
-) -> Result<Value> {
-    let mut object = json!({
-        "type": "plan",
-        "question": question.text,
-        "brief": brief,
-        "plan": plan,
-        "prose": to_prose(brief, plan),
-        "estimate": {
-            "items": plan.items().len(),
-            "max_rounds": max_rounds(question),
-            "max_searches": max_queries(question, plan),
-            "max_pages": max_pages(question, plan),
-            "max_calls": question.budget.calls,
-            "max_seconds": question.budget.seconds,
-            "model_calls": models.map_or(0, |models| models.calls),
-            "tokens": models.map_or(0, |models| models.tokens_in + models.tokens_out),
-            "usd": models.map_or(Some(0.0), |models| models.usd),
-        },
-    });
-    let parts = breakdown_json(question, brief, plan)?;
-    if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
-        object.extend(parts);
+/// A plan with what every surface shows beside it.
+#[derive(Debug, Clone)]
+pub struct PlanDetails {
+    /// The question that the plan is for.
+    pub question: Question,
+    /// The refined question.
+    pub brief: Brief,
+    /// The plan.
+    pub plan: Plan,
+    /// The most that models may cost, if the run uses any.
+    pub models: Option<CostEstimate>,
+    /// How much models are asked to reason, by step; without steps whose model is unknown.
+    pub reasoning: Vec<(&'static str, ReasoningEffort)>,
+    /// How the planner model was asked, if it was.
+    pub attempt: Option<PlannerAttempt>,
+}
+
+/// One request to the planner model.
+#[derive(Debug, Clone)]
+pub struct PlannerAttempt {
+    /// Why the model made no plan, if it failed.
+    pub failed: Option<String>,
+    /// What the request cost in US dollars, if known.
+    pub usd: Option<f64>,
+}
+
+impl PlanDetails {
+    /// Why the planner model made no plan, if it was asked and failed.
+    pub fn planner_failed(&self) -> Option<&str> {
+        self.attempt.as_ref().and_then(|attempt| attempt.failed.as_deref())
     }
-    Ok(object)
+
+    /// The plan as one JSON object: what `ibid run --plan` reads, the prose, the breakdown, the estimate, and how the plan was made.
+    ///
+    /// # Errors
+    /// `Internal` if the plan has no queries.
+    pub fn to_json(&self) -> Result<Value> {
+        let (question, plan, models) = (&self.question, &self.plan, self.models.as_ref());
+        let by_model = self.attempt.is_some() && self.planner_failed().is_none();
+        let effort: BTreeMap<_, _> = self.reasoning.iter().copied().collect();
+        let mut object = json!({
+            "type": "plan",
+            "question": question.text,
+            "brief": self.brief,
+            "plan": plan,
+            "prose": to_prose(&self.brief, plan),
+            "estimate": {
+                "items": plan.items().len(),
+                "max_rounds": max_rounds(question),
+                "max_searches": max_queries(question, plan),
+                "max_pages": max_pages(question, plan),
+                "max_calls": question.budget.calls,
+                "max_seconds": question.budget.seconds,
+                "model_calls": models.map_or(0, |models| models.calls),
+                "tokens": models.map_or(0, |models| models.tokens_in + models.tokens_out),
+                "usd": models.map_or(Some(0.0), |models| models.usd),
+            },
+            "made_by": if by_model { "model" } else { "words" },
+            "planner_failed": self.planner_failed(),
+            "reasoning_effort": effort,
+        });
+        let parts = breakdown_json(question, &self.brief, plan)?;
+        if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
+            object.extend(parts);
+        }
+        Ok(object)
+    }
 }
 
 /// The maximum number of rounds of a run.

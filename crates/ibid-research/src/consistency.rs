@@ -11,7 +11,9 @@ use ibid_core::domain::{
     Citation, Confidence, Coverage, EvidenceId, EvidenceStore, ItemId, OpenItem, OutputMode, Report,
 };
 
+use super::draft::ReportDraft;
 use super::prompts::{self, fill_template};
+use super::research_state::ResearchState;
 
 /// What the report says with citations.
 struct CitedStatements {
@@ -123,6 +125,32 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     }
     report.checks.contradictions = count_contradictions(report, notes)?;
     Ok(())
+}
+
+/// The draft without its one line, where code took that from a sentence and the coverage says of the question that such
+/// sentences only touch on it: then none of them names a word that was asked for, and the line would answer something else.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn without_unfit_line(
+    mut draft: ReportDraft,
+    state: &ResearchState,
+) -> Result<ReportDraft> {
+    let (Some(line), Some(core)) = (&draft.answer, state.coverage.first()) else {
+        return Ok(draft);
+    };
+    let answered = matches!(core.state, Coverage::Covered | Coverage::Conflict);
+    let gap = core.gap.as_deref().unwrap_or_default();
+    let weak = &prompts::phrases()?.gap.weak;
+    if answered || !draft.answer_by_code || !gap.starts_with(weak.as_str()) {
+        return Ok(draft);
+    }
+    let missing = missing_terms(gap)?
+        .is_some_and(|(_, terms, _)| terms.iter().any(|term| stem_overlap(term, &line.text) < 1.0));
+    if missing {
+        draft.answer = None;
+    }
+    Ok(draft)
 }
 
 /// Whether a sentence of the short answer is a side of a conflict. A model's sentences can become the same quote after the confidence

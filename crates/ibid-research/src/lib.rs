@@ -9,6 +9,7 @@ mod approve;
 mod intake;
 mod llm_session;
 pub mod plan;
+mod planned_headings;
 mod query_policy;
 mod topic;
 
@@ -129,6 +130,7 @@ pub async fn research(
         OutputMode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
+    let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;
     if question.mode == OutputMode::Evidence {
         report.results = excerpts::build_excerpts(&brief, state)?;

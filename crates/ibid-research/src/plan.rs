@@ -16,6 +16,7 @@ use super::ask::{
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::planned_headings::with_safe_headings;
 use super::query_policy::add_subject;
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
@@ -125,8 +126,9 @@ pub(crate) async fn build_plan<'a>(
     match answer {
         Ok(it) => {
             let own = build_heuristic_plan(brief)?;
-            let mut plan = plan_from_reply(brief, &it.value, own.clone()).unwrap_or(own);
-            plan.search_tasks = search_tasks(question, brief, &it.value);
+            let reply = with_safe_headings(brief, it.value)?;
+            let mut plan = plan_from_reply(brief, &reply, own.clone()).unwrap_or(own);
+            plan.search_tasks = search_tasks(question, brief, &reply);
             Ok(plan)
         }
         Err(fault) => {
@@ -163,9 +165,10 @@ pub(crate) async fn revise_plan(
     llm.record_usage(LlmStep::Plan, role, model);
     match answer {
         Ok(it) => {
-            let plan = plan_from_reply(brief, &it.value, build_heuristic_plan(brief)?);
+            let reply = with_safe_headings(brief, it.value)?;
+            let plan = plan_from_reply(brief, &reply, build_heuristic_plan(brief)?);
             Ok(plan.map(|mut plan| {
-                plan.search_tasks = search_tasks(question, brief, &it.value);
+                plan.search_tasks = search_tasks(question, brief, &reply);
                 plan
             }))
         }

@@ -169,11 +169,7 @@ fn record_answer(
         Ok(hits) => (hits, SearchOutcome::Ok, None),
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(failed) => {
-            let outcome = match (failed.reason(), failed.kind()) {
-                (Some(FailureReason::Unreachable), _) => SearchOutcome::Unreachable,
-                (_, ErrorKind::Transient) => SearchOutcome::RateLimited,
-                _ => SearchOutcome::Error,
-            };
+            let outcome = outcome_of(&failed);
             let message = failed.chain();
             fault = Some(failed);
             (Hits::default(), outcome, Some(message))
@@ -327,6 +323,17 @@ impl HitPool {
         let mut best = diversify(ranked, MAX_SHOWN_HITS);
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
         Ok((best, all))
+    }
+}
+
+/// The outcome of a search that failed. An outage is no rate limit, although both pass.
+fn outcome_of(failed: &Error) -> SearchOutcome {
+    match (failed.reason(), failed.status()) {
+        (Some(FailureReason::Unreachable), _) => SearchOutcome::Unreachable,
+        (Some(FailureReason::Overloaded), None | Some(..=499)) | (None, Some(429)) => {
+            SearchOutcome::RateLimited
+        }
+        _ => SearchOutcome::Error,
     }
 }
 

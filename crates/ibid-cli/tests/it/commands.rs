@@ -273,6 +273,8 @@ fn init_asks_what_is_missing_and_keeps_what_is_said() {
     let keys = std::fs::read_to_string(desk.path("home/.config/ibid/keys.env")).unwrap();
     assert_eq!(keys, "ANTHROPIC_API_KEY='sk-ant-123'\n");
     // The second time, what is set is not asked for again.
+    let ended = TestHome::new().ibid(&["init"]);
+    assert!(ended.err.contains("(Enter for none) \n"), "{}", ended.err);
     let again = desk.fed(&["init"], b"\n");
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(!again.err.contains("A key of OpenAI") && !again.err.contains("A folder of documents"));

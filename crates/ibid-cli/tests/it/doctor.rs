@@ -169,3 +169,21 @@ fn the_open_web_out_of_reach_is_a_warning_and_not_asked_where_no_run_would() {
     assert!(checks(&desk, "web", &[("IBID_ENGINES", "auto"), folder, proxy]).is_empty());
     assert!(checks(&desk, "web", &[]).is_empty());
 }
+
+#[test]
+fn quiet_prints_only_what_is_wrong() {
+    let desk = TestHome::new();
+    let checked = |model: &str| {
+        let mut command = desk.command(&["doctor", "-q"]);
+        command.env("IBID_ENGINES", "none").env("IBID_MODEL", model);
+        Outcome::from(command.output().unwrap())
+    };
+    let sound = checked("none");
+    assert!(
+        !sound.out.contains('✓') && !sound.out.contains("Settings that differ"),
+        "{}",
+        sound.out
+    );
+    let broken = checked("openai:gpt-5.1");
+    assert!(broken.out.contains("OPENAI_API_KEY") && !broken.out.contains('✓'), "{}", broken.out);
+}

@@ -4,6 +4,7 @@ mod bench;
 mod faults;
 pub(crate) mod http;
 mod providers;
+mod refusals;
 mod requests;
 mod samples;
 mod stack;

@@ -12,12 +12,14 @@ mod clarification;
 mod failing;
 mod found;
 mod isolation;
+mod limited;
 mod mcp;
 mod neighbours;
 mod openai;
 mod others;
 mod people;
 mod strangers;
+mod told;
 mod traced;
 
 /// The program serving, until this is dropped.

@@ -82,6 +82,17 @@ impl Query {
         }
     }
 
+    /// The same query for another vertical of an outside engine. A folder query stays one: its words may not leave.
+    #[must_use]
+    pub fn for_vertical(&self, vertical: Vertical) -> Query {
+        let mut query = self.clone();
+        if let (QueryWords::Outside(of, _), true) = (&mut query.words, vertical != Vertical::Local)
+        {
+            *of = vertical;
+        }
+        query
+    }
+
     /// The vertical it is sent to.
     pub fn vertical(&self) -> Vertical {
         match &self.words {

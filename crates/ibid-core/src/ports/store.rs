@@ -4,9 +4,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::domain::{Approval, Owner, Page, PageHash, RunId, Traffic, Usage, Vote};
 use crate::record::{Envelope, RunStatus};
+use crate::{ErrorKind, Result};
 
 use super::traces::ToolTraces;
 
@@ -25,6 +25,9 @@ pub struct RunRow {
     pub updated_at: String,
     /// Resources used.
     pub usage: Usage,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ErrorKind>,
     /// The composite quality score, 0 to 1, if the run was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<f64>,
@@ -40,6 +43,13 @@ pub struct RunRow {
     /// `seq` of its last event. Data derived from the events is valid while this is unchanged.
     #[serde(skip)]
     pub seq: u64,
+}
+
+impl RunRow {
+    /// Whether the run failed only because nothing that it read is about its question.
+    pub fn has_no_answer(&self) -> bool {
+        self.status == RunStatus::Failed && self.failure == Some(ErrorKind::NotFound)
+    }
 }
 
 /// An external call and its answer, if any.

@@ -38,11 +38,11 @@ pub enum SearchOutcome {
     Ok,
     /// No hits.
     Empty,
-    /// The provider's rate limit was reached, or it failed in a way that passes.
+    /// The provider's rate limit was reached.
     RateLimited,
     /// No connection to the provider could be made.
     Unreachable,
-    /// The search failed.
+    /// The search failed in another way.
     Error,
 }
 
@@ -84,7 +84,12 @@ pub enum Event {
     RunStarted {},
     /// Work resumed after an interruption; earlier events are not repeated.
     #[serde(rename = "run.resumed")]
-    RunResumed { after: u64, in_doubt: u32 },
+    RunResumed {
+        after: u64,
+        in_doubt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_doubt_usd: Option<f64>,
+    },
     /// The user asked to finish with the evidence so far.
     #[serde(rename = "run.finishing")]
     RunFinishing { reason: StopReason },
@@ -169,8 +174,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origin: Vec<WordOrigin>,
     },
-    /// A search ended. `new` counts documents that no earlier search of the run returned. `outcome` is `ok`, `empty`, `rate_limited` (also
-    /// other failures that pass), `unreachable` or `error`. If it failed, `reason` and `status` (of HTTP) are set where they are known.
+    /// A search ended. `new` counts documents that no earlier search of the run returned. `outcome` is `ok`, `empty`, `rate_limited` (only
+    /// that: HTTP 429, or a pause that the provider asked for), `unreachable` or `error`. If it failed, `reason` and `status` (of HTTP) are set where they are known.
     #[serde(rename = "search.completed")]
     SearchCompleted {
         engine: String,

@@ -116,6 +116,10 @@ pub struct Run {
     pub started_at: Option<String>,
     /// Time of the last event, RFC 3339; later judgements and ratings do not count.
     pub updated_at: Option<String>,
+    /// The most that the model calls may have cost, in US dollars, whose answer an interruption lost. It is charged against the budget
+    /// in addition to `usage.usd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_doubt_usd: Option<f64>,
     /// `seq` of the last event.
     pub seq: u64,
 }
@@ -155,6 +159,7 @@ impl Run {
             shares: Vec::new(),
             error: None,
             failure: None,
+            in_doubt_usd: None,
             hint: None,
             started_at: None,
             updated_at: None,
@@ -185,6 +190,25 @@ impl Run {
             pages_processed: it.pages,
             llm_calls: self.usage.model_calls,
         }
+    }
+
+    /// What is charged against the budget at most, US dollars, if that is more than `usage.usd`: calls whose answer was lost are
+    /// charged as if they had cost as much as they could.
+    pub fn charged_usd_at_most(&self) -> Option<f64> {
+        let in_doubt = self.in_doubt_usd.filter(|usd| *usd > 0.0)?;
+        Some(self.usage.usd.unwrap_or(0.0) + in_doubt)
+    }
+
+    /// The coverage of every item: that of the report, else the latest, else the items of the plan, all open.
+    pub fn coverage_rows(&self) -> Vec<CoverageRow> {
+        if let Some(report) = &self.report {
+            return report.coverage.clone();
+        }
+        if !self.coverage.is_empty() {
+            return self.coverage.clone();
+        }
+        let planned = self.plan.iter().flat_map(|plan| plan.items());
+        planned.map(|item| CoverageRow::empty(item.id, &item.asks)).collect()
     }
 
     /// Applies one event. Events must be passed in order.
@@ -277,7 +301,11 @@ impl Run {
     /// Applies the start and end of the run.
     fn apply_status(&mut self, event: &Event) {
         match event {
-            Event::RunStarted {} | Event::RunResumed { .. } => self.status = RunStatus::InProgress,
+            Event::RunStarted {} => self.status = RunStatus::InProgress,
+            Event::RunResumed { in_doubt_usd, .. } => {
+                self.status = RunStatus::InProgress;
+                self.in_doubt_usd = *in_doubt_usd;
+            }
             Event::RunFinishing { reason } => self.stop_reason = Some(*reason),
             Event::RunCompleted { status, stop_reason, usage } => {
                 self.status = match status {

@@ -290,7 +290,7 @@ impl ServiceClient {
             _ = watched.wait_for(is_down) => Err(down()),
             turn = limiter.acquire() => turn.map_err(|wait| {
                 let seconds = wait.as_secs();
-                ServiceError::transient(format!("rate limited for another {seconds} s"))
+                ServiceError::rate_limited(format!("rate limited for another {seconds} s"))
             }),
         }
     }

@@ -134,7 +134,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Removes invisible characters and normalizes line breaks.
-fn strip_invisible(text: &str) -> String {
+pub(crate) fn strip_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for c in text.chars() {

@@ -43,7 +43,7 @@ pub(super) async fn sources(mine: OwnedRun) -> ApiResult<Json<Value>> {
 /// `GET /v1/runs/{id}/coverage`.
 pub(super) async fn coverage(mine: OwnedRun) -> ApiResult<Json<Value>> {
     let run = mine.run().await?;
-    let Json(mut out) = list_object(run.coverage);
+    let Json(mut out) = list_object(run.coverage_rows());
     out["gate"] = json!(run.gate);
     Ok(Json(out))
 }
@@ -156,6 +156,5 @@ pub(super) async fn preview_plan(
     let request = ResearchRequest::parse(json_body(bytes)?)?;
     check_webhook(&service, &request)?;
     let question = resolve_question(&service, &request).await?;
-    let (brief, plan, estimate) = service.plan(&question).await?;
-    Ok(Json(ibid_report::plan::to_json(&question, &brief, &plan, estimate.as_ref())?))
+    Ok(Json(service.plan(question).await?.to_json()?))
 }

@@ -200,7 +200,8 @@ async fn run_result(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
     Ok(shown::result(run, shown::ResultSubtype::from_run(run), &pages, true))
 }
 
-/// The report in Markdown, the answer in one line where there is one, and the sources.
+/// The report in Markdown, the answer in one line where there is one, and the sources; of a run without an answer also the error
+/// of its `result`.
 fn report_object(run: &Run) -> Value {
     let report = run.report.as_deref();
     let sources: Vec<Value> = report
@@ -218,6 +219,9 @@ fn report_object(run: &Run) -> Value {
         // Its older name, kept for one version.
         object["answer"] = line.into();
     }
+    if let Some(error) = shown::run_error(run) {
+        object["error"] = error;
+    }
     object
 }
 
@@ -225,7 +229,7 @@ fn report_object(run: &Run) -> Value {
 pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
     let id = &run.id;
     let at = |text: &str| format!("/v1/runs/{id}{text}");
-    let ratio = CoverageRow::completeness(&run.coverage);
+    let ratio = CoverageRow::completeness(&run.coverage_rows());
     let waits_for = match (run.awaiting_clarification, run.awaiting_approval) {
         (true, _) => Some("clarification"),
         (_, true) => Some("approval"),
@@ -252,6 +256,7 @@ pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value
             "completeness": f64::from((ratio * 100.0).round()) / 100.0,
         },
         "usage": run.usage,
+        "charged_usd_at_most": run.charged_usd_at_most(),
         "stop_reason": run.stop_reason,
         "error": run.error,
         "links": {

@@ -270,6 +270,7 @@ impl McpServer {
                 "pages": known.pages,
                 "evidence": known.evidence,
                 "cost_usd": known.usage.usd,
+                "charged_usd_at_most": known.charged_usd_at_most(),
             },
         });
         if let Some(clarified) = elicitation::clarification_json(&known) {
@@ -305,19 +306,23 @@ impl McpServer {
         }
         let pages = handle.pages(known.report.as_deref()).await?;
         let result = shown::result(&known, ResultSubtype::from_run(&known), &pages, false);
-        let Some(report) = known.report.as_deref() else {
+        for name in ["status", "trace_id", "stop_reason"] {
+            out[name] = result[name].clone();
+        }
+        if !result["error"].is_null() {
             out["error"] = result["error"].clone();
-            return Ok(out);
-        };
-        out["trace_id"] = result["trace_id"].clone();
+        }
         if mode == Some(OutputMode::Evidence) {
             return Ok(out);
         }
         for name in
-            ["answer", "one_line_answer", "checklist_coverage", "iterations_used", "stop_reason"]
+            ["answer", "one_line_answer", "checklist_coverage", "iterations_used", "sources"]
         {
             out[name] = result[name].clone();
         }
+        let Some(report) = known.report.as_deref() else {
+            return Ok(out);
+        };
         out["summary"] = summary(report).into();
         out["key_findings"] =
             report.findings.iter().take(MAX_FINDINGS).map(|finding| finding.claim.text()).collect();

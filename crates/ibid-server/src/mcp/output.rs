@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::protocol::{McpResult, complete_result};
-use ibid_core::domain::{Claim, Coverage, Hit, OutputMode, Report};
+use ibid_core::domain::{Claim, CoverageRow, Hit, OutputMode, Report};
 use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::citation_spans::text_with_citations;
@@ -52,9 +52,8 @@ pub(super) fn progress_line(run: &Run) -> String {
 
 /// Covered checklist items, as `covered/all`.
 pub(super) fn coverage_ratio(run: &Run) -> String {
-    let rows = run.coverage.iter();
-    let done = rows.filter(|row| matches!(row.state, Coverage::Covered | Coverage::Conflict));
-    format!("{}/{}", done.count(), run.coverage.len())
+    let rows = run.coverage_rows();
+    format!("{}/{}", CoverageRow::counts(&rows).satisfied, rows.len())
 }
 
 /// Sentences with their citation marks.

@@ -225,7 +225,10 @@ pub(super) fn redact_search_error(text: &str) -> String {
 /// Redacts a log line with words of a service, or of an earlier version, which did not record whose words it has. Log lines are free
 /// text: only those known to contain no message of a service are passed on.
 fn redact_log_line(text: &str) -> String {
-    const OWN: [&str; 4] = ["left out ", "the plan ", "the index of ", "some documents "];
+    const OWN: [&str; 3] = ["left out ", "the plan ", "some documents "];
+    if let Some(line) = without_index_reason(text) {
+        return line;
+    }
     if OWN.iter().any(|it| text.starts_with(*it)) {
         return text.to_owned();
     }
@@ -255,6 +258,13 @@ fn redact_log_line(text: &str) -> String {
         }
         _ => WITHHELD.to_owned(),
     }
+}
+
+/// The line `the index of … was rebuilt: …` without its reason, which may have words of the index library and of the operating
+/// system. `None` for another line.
+fn without_index_reason(text: &str) -> Option<String> {
+    let (index, _) = text.strip_prefix("the index of ")?.split_once(" was rebuilt: ")?;
+    Some(format!("the index of {index} was rebuilt because it could not be used"))
 }
 
 /// Whether `text` can be the name of an engine.
@@ -322,7 +332,12 @@ pub(super) fn redact_event(it: &mut Event) {
         }
         Event::ReportReady { report } => redact_report(report),
         Event::ReportJudged { judgement } => redact_judgement(judgement),
-        Event::Log { source: Some(LogSource::Program), .. } => {}
+        // Earlier versions recorded this line as one of the program alone.
+        Event::Log { source: Some(LogSource::Program), message, .. } => {
+            if let Some(line) = without_index_reason(message) {
+                *message = line;
+            }
+        }
         Event::Log { message, .. } => *message = redact_log_line(message),
         // Texts of the caller, of models, of documents and of this program.
         Event::SearchCompleted { error: None, .. }

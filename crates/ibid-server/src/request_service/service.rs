@@ -16,9 +16,10 @@ use ibid::app::queue::Queue;
 use ibid::app::{AggregateMetrics, App, AuditTask, NamedFiles, ProgressFn};
 use ibid::config::{Flag, LoadedConfig};
 use ibid_core::Result;
-use ibid_core::domain::{Brief, CostEstimate, Hit, ModelRole, Page, Plan, Question};
+use ibid_core::domain::{Hit, ModelRole, Page, Question};
 use ibid_core::ports::RunRow;
 use ibid_report::audit;
+use ibid_report::plan::PlanDetails;
 
 /// The server as one caller sees it, with nothing that belongs to others. A lookup answers the same for what does not exist and what
 /// belongs to somebody else. Unless the caller is the operator, results name folders instead of paths, and report how a service
@@ -206,12 +207,19 @@ impl CallerService {
     /// Plans `question` without spending anything, and estimates its cost.
     ///
     /// # Errors
-    /// Those of [`App::plan`] and [`models::budgeted_estimate`].
-    pub async fn plan(&self, question: &Question) -> Result<(Brief, Plan, Option<CostEstimate>)> {
-        let (brief, plan) = self.redact_error(self.app.plan(question).await)?;
+    /// Those of [`App::plan`], [`models::budgeted_estimate`] and [`models::reasoning_steps`].
+    pub async fn plan(&self, question: Question) -> Result<PlanDetails> {
+        let (brief, plan) = self.redact_error(self.app.plan(&question).await)?;
         let settings = self.requests.app.settings();
-        let estimate = self.redact_error(models::budgeted_estimate(settings, question))?;
-        Ok((brief, plan, estimate))
+        let strategy = question.strategy(plan.complexity);
+        Ok(PlanDetails {
+            models: self.redact_error(models::budgeted_estimate(settings, &question))?,
+            reasoning: self.redact_error(models::reasoning_steps(settings, &question, strategy))?,
+            question,
+            brief,
+            plan,
+            attempt: None,
+        })
     }
 
     /// Searches folders and engines for the words of `question`; returns at most `limit` hits within `timeout`.

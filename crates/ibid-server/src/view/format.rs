@@ -1,6 +1,7 @@
 //! Texts for times, money and states.
 use jiff::Timestamp;
 
+use ibid_core::ErrorKind;
 use ibid_core::domain::Usage;
 use ibid_core::record::{Phase, Run, RunStatus};
 pub use ibid_report::escape::truncate;
@@ -19,11 +20,15 @@ pub(crate) fn status_label(it: RunStatus) -> (&'static str, &'static str) {
     }
 }
 
+/// The CSS class and the label of a failed run that read nothing about its question.
+pub(crate) const NO_ANSWER: (&str, &str) = ("stopped", "no answer");
+
 /// The CSS class and the label of a run's state, which may be waiting for the user.
 pub(crate) fn run_state(it: &Run) -> (&'static str, &'static str) {
     match (it.awaiting_clarification, it.awaiting_approval) {
         (true, _) => ("waits", "needs clarification"),
         (_, true) => ("waits", "waiting for approval"),
+        _ if it.status == RunStatus::Failed && it.failure == Some(ErrorKind::NotFound) => NO_ANSWER,
         _ => status_label(it.status),
     }
 }

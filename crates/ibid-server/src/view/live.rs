@@ -175,7 +175,7 @@ impl RunStateView {
         let upto =
             before.map_or(events.len(), |seq| events.partition_point(|event| event.seq < seq));
         let first = first_shown(&events[..upto]);
-        let rows = coverage_rows(run);
+        let rows = run.coverage_rows();
         let rounds =
             rows.iter().map(|row| row.by_round.len() as u32).max().unwrap_or(0).max(run.round);
         RunStateView {
@@ -231,19 +231,6 @@ fn first_shown(events: &[Envelope]) -> usize {
     0
 }
 
-/// The coverage of every question; all open before the first update.
-fn coverage_rows(run: &Run) -> Vec<CoverageRow> {
-    // The report knows of each item what it says itself.
-    if let Some(report) = &run.report {
-        return report.coverage.clone();
-    }
-    if !run.coverage.is_empty() {
-        return run.coverage.clone();
-    }
-    let planned = run.plan.iter().flat_map(|it| it.items());
-    planned.map(|it| CoverageRow::empty(it.id, it.asks.clone())).collect()
-}
-
 fn question(it: &CoverageRow, rounds: u32) -> QuestionRow {
     let (class, word) = coverage_label(it.state);
     let cell = |round: u32| {
@@ -296,7 +283,7 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
     let seconds = budget.seconds;
     let searched = u64::from(run.searches).max(usage.searches);
     let satisfied = CoverageRow::counts(&run.coverage).satisfied;
-    let total = coverage_rows(run).len();
+    let total = run.coverage_rows().len();
     vec![
         RunMeter {
             name: "Time",
@@ -311,9 +298,14 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
         },
         RunMeter {
             name: "Cost",
-            value: cost(usage),
+            // Calls whose answer was lost are charged as if they had cost as much as they could.
+            value: run
+                .charged_usd_at_most()
+                .map_or_else(|| cost(usage), |usd| format!("at most {}", money(usd))),
             more: budget.usd.map_or_else(String::new, |it| format!("of {}", money(it))),
-            share: budget.usd.and_then(|usd| share(usage.usd.unwrap_or(0.0), usd)),
+            share: budget.usd.and_then(|most| {
+                share(run.charged_usd_at_most().or(usage.usd).unwrap_or(0.0), most)
+            }),
         },
         RunMeter {
             name: "Tokens",
@@ -410,7 +402,7 @@ fn summary(run: &Run) -> String {
         "{}: {} read, {satisfied} of {} covered.",
         truncate(phase_label(run.phase), 60),
         pluralize(u64::from(run.pages), "page"),
-        pluralize(coverage_rows(run).len() as u64, "item")
+        pluralize(run.coverage_rows().len() as u64, "item")
     )
 }
 

@@ -2,7 +2,9 @@
 use askama::Template;
 use jiff::Timestamp;
 
-use super::format::{cost, duration, millis_between, relative_time, status_label, truncate};
+use super::format::{
+    NO_ANSWER, cost, duration, millis_between, relative_time, status_label, truncate,
+};
 use super::shell::PageLayout;
 use ibid_core::domain::{CoverageRow, Ratio, Vote};
 use ibid_core::ports::RunRow;
@@ -155,6 +157,8 @@ impl RunLine {
     pub fn new(row: &RunRow, stats: &RunStats, now: Timestamp) -> RunLine {
         let (class, word) = if stats.waits && !row.status.ended() {
             ("waits", "needs input")
+        } else if row.has_no_answer() {
+            NO_ANSWER
         } else {
             status_label(row.status)
         };

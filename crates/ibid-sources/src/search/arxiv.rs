@@ -75,7 +75,7 @@ fn terms(query: &Query) -> Vec<String> {
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let page = parse_text(status, headers, body)?;
     if page.trim() == "Rate exceeded." {
-        return Err(ServiceError::transient("rate exceeded"));
+        return Err(ServiceError::rate_limited("rate exceeded"));
     }
     let tree = XmlElement::parse(body)?;
     let feed =

@@ -53,7 +53,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     if status == 202 || page.contains("anomaly-modal") {
         return Err(ServiceError {
             retry_after: Some(CAPTCHA_COOLDOWN),
-            ..ServiceError::transient("it requires a CAPTCHA")
+            ..ServiceError::rate_limited("it requires a CAPTCHA")
         });
     }
     let mut found: Vec<Hit> = Vec::new();

@@ -84,7 +84,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
             retry_after: Some(
                 asked.map_or(MINUTE, |number: u32| Duration::from_secs(number.into())),
             ),
-            ..ServiceError::transient("its quota of searches is spent for now")
+            ..ServiceError::rate_limited("its quota of searches is spent for now")
         });
     }
     let value = response::parse_json(status, headers, body)?;

@@ -40,7 +40,7 @@ pub use eutils::EsearchIds;
 pub use lookups::CatalogueClient;
 pub use recorded::{RecordedAnswer, read_recorded};
 pub use response::ReadResult;
-pub use search_engine::{SearchEngine, verticals_of};
+pub use search_engine::{SearchEngine, by_limited_name, limited_name, verticals_of};
 
 #[cfg(test)]
 mod docs_tests;

@@ -25,6 +25,8 @@ pub struct SearchEngine {
     info: &'static EngineInfo,
     service: ServiceClient,
     api: Box<dyn EngineApi>,
+    /// The only kind of search that it is used for, if any, and its name then.
+    only: Option<(Vertical, String)>,
 }
 
 impl SearchEngine {
@@ -70,7 +72,14 @@ impl SearchEngine {
             .headers()
             .iter()
             .fold(service, |service, (name, value)| service.with_header(name, *value));
-        Ok(SearchEngine { info, service, api })
+        Ok(SearchEngine { info, service, api, only: None })
+    }
+
+    /// The engine for one kind of search only.
+    #[must_use]
+    pub fn only(mut self, vertical: Option<Vertical>) -> SearchEngine {
+        self.only = vertical.map(|it| (it, limited_name(self.info, it)));
+        self
     }
 
     /// Searches for a word that every engine finds, to check that the engine works.
@@ -96,22 +105,57 @@ impl SearchEngine {
     }
 }
 
+/// The kinds of search to which an engine that also searches the web can be limited, and the words for them.
+const LIMITS: [(Vertical, &str); 2] = [(Vertical::News, "news"), (Vertical::Scholar, "scholar")];
+
+/// The name of an engine that is used for one kind of search only: `serper-news`.
+pub fn limited_name(engine: &EngineInfo, vertical: Vertical) -> String {
+    let word = LIMITS.iter().find(|limit| limit.0 == vertical).map_or("", |limit| limit.1);
+    format!("{}-{word}", engine.name)
+}
+
+/// The engine that `name` stands for, and the only kind of search that it is used for, if the name says one.
+pub fn by_limited_name(name: &str) -> Option<(&'static EngineInfo, Option<Vertical>)> {
+    if let Some(engine) = by_name(name) {
+        return Some((engine, None));
+    }
+    let (engine, word) = name.rsplit_once('-')?;
+    let (engine, limit) = (by_name(engine)?, LIMITS.iter().find(|limit| limit.1 == word)?);
+    let can_be = engine.verticals.contains(&Vertical::Web) && engine.verticals.contains(&limit.0);
+    can_be.then_some((engine, Some(limit.0)))
+}
+
 /// The verticals of the engine `name`; local documents if there is no such engine.
 pub fn verticals_of(name: &str) -> &'static [Vertical] {
-    by_name(name).map_or(&[Vertical::Local], |engine| engine.verticals)
+    match by_limited_name(name) {
+        Some((_, Some(only))) => limited_verticals(only),
+        Some((engine, None)) => engine.verticals,
+        None => &[Vertical::Local],
+    }
+}
+
+/// What an engine limited to `only` serves. Questions that do not ask for news have no query for them, so an engine of news takes
+/// those for the web.
+fn limited_verticals(only: Vertical) -> &'static [Vertical] {
+    match only {
+        Vertical::Scholar => &[Vertical::Scholar],
+        _ => &[Vertical::Web],
+    }
 }
 
 #[async_trait]
 impl SearchProvider for SearchEngine {
     fn name(&self) -> &str {
-        self.info.name
+        self.only.as_ref().map_or(self.info.name, |only| &only.1)
     }
 
     fn verticals(&self) -> &[Vertical] {
-        self.info.verticals
+        self.only.as_ref().map_or(self.info.verticals, |only| limited_verticals(only.0))
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
+        let limited = self.only.as_ref().map(|only| query.for_vertical(only.0));
+        let query = limited.as_ref().unwrap_or(query);
         let most = self.info.max_query_chars;
         let shortened = query.shortened(&query_text::shorten(query.text(), most));
         let mut found = self.api.search(&self.service, &shortened).await?;

@@ -84,6 +84,7 @@ fn updated_row(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunR
     if let Some(row) = before {
         fold.status = row.status;
         fold.usage = row.usage;
+        fold.failure = row.failure;
         fold.started_at = Some(row.started_at);
         fold.updated_at = Some(row.updated_at);
         (judged, rating) = (row.judged, row.rating);
@@ -106,6 +107,7 @@ fn updated_row(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunR
         started_at: fold.started_at.unwrap_or_default(),
         updated_at: fold.updated_at.unwrap_or_default(),
         usage: fold.usage,
+        failure: fold.failure,
         judged: fold.judgement.map_or(judged, |judgement| Some(judgement.composite)),
         rating: fold.rating.map_or(rating, |rating| Some(rating.vote)),
         seq: fold.seq,

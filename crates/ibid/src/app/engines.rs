@@ -10,7 +10,8 @@ use ibid_net::service::RateLimiters;
 use ibid_net::service_error::ServiceError;
 use ibid_net::web::cache::WebCache;
 use ibid_sources::search::{
-    CachedSearch, ENGINES, EngineConfig, EngineInfo, KeyRequirement, SearchEngine, by_name,
+    CachedSearch, ENGINES, EngineConfig, EngineInfo, KeyRequirement, SearchEngine, by_limited_name,
+    by_name, limited_name,
 };
 
 /// Words that name all ready engines of a vertical.
@@ -46,16 +47,24 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
             .iter()
             .filter(|engine| engine.in_auto && is_ready(settings, engine))
             .filter(move |engine| wanted.is_none_or(|wanted| engine.verticals.contains(&wanted)))
-            .map(|engine| engine.name)
+            .map(move |engine| match wanted {
+                // It is asked for news, not for the web that it searches as well.
+                Some(only)
+                    if only != Vertical::Web && engine.verticals.contains(&Vertical::Web) =>
+                {
+                    limited_name(engine, only)
+                }
+                _ => engine.name.to_owned(),
+            })
     };
-    let mut found: Vec<&str> = Vec::new();
+    let mut found: Vec<String> = Vec::new();
     for word in words.iter().map(|word| word.trim().to_lowercase()).filter(|it| !it.is_empty()) {
         match word.as_str() {
             "none" | "local" => {}
             "auto" => found.extend(ready(None)),
-            word => match (GROUPS.iter().find(|group| group.0 == word), by_name(word)) {
+            word => match (GROUPS.iter().find(|group| group.0 == word), by_limited_name(word)) {
                 (Some((_, vertical)), _) => found.extend(ready(Some(*vertical))),
-                (None, Some(row)) => found.push(row.name),
+                (None, Some(_)) => found.push(word.to_owned()),
                 (None, None) => {
                     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
                     return Err(Error::new(
@@ -72,8 +81,8 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     }
     let mut unique: Vec<String> = Vec::new();
     for name in found {
-        if !unique.iter().any(|other| other == name) {
-            unique.push(name.to_owned());
+        if !unique.contains(&name) {
+            unique.push(name);
         }
     }
     Ok(unique)
@@ -99,12 +108,13 @@ pub(super) fn open(
 ) -> Result<Vec<Arc<dyn SearchProvider>>> {
     let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
     for name in names {
-        let row = by_name(name).ok_or_else(|| {
+        let (row, only) = by_limited_name(name).ok_or_else(|| {
             Error::new(ErrorKind::Usage, format!("unknown search engine `{name}`"))
         })?;
         let given = engine_params(settings, row);
         let engine =
-            SearchEngine::open(row, &given, &web::user_agent(settings), rate_limiters, egress)?;
+            SearchEngine::open(row, &given, &web::user_agent(settings), rate_limiters, egress)?
+                .only(only);
         let engine: Arc<dyn SearchProvider> = Arc::new(engine);
         let web = &settings.web;
         opened.push(match cache.filter(|_| !web.search_cache.is_zero()) {

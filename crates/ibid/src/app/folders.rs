@@ -152,10 +152,9 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
             events.push(warning(LogSource::Service, message));
         }
         if let Some(reason) = refreshed.rebuilt {
-            events.push(warning(
-                LogSource::Program,
-                format!("the index of {name} was rebuilt: {reason}"),
-            ));
+            // The reason may have words of the index library and of the operating system.
+            let message = format!("the index of {name} was rebuilt: {reason}");
+            events.push(warning(LogSource::Service, message));
         }
         if let Some(remark) = refreshed.unread.summary() {
             events.push(warning(LogSource::Program, format!("{name}: {remark}")));

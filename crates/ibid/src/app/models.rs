@@ -41,6 +41,7 @@ pub(super) fn open(
     };
     let budget = CostBudget::new(caps, ModelSpend::default());
     grant.attach_budget(&budget);
+    shared.learned.remember_in(&settings.cache_dir);
     let context = ModelContext {
         budget: budget.clone(),
         shared,

@@ -32,7 +32,7 @@ use ibid_store::steering::{JournaledSteering, TimeBudget, UserWait, unanswered_s
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Rounding error between two sums of the same charges, in US dollars.
-const ROUNDING_USD: f64 = 1e-6;
+pub(super) const ROUNDING_USD: f64 = 1e-6;
 
 /// All that one worker needs.
 pub(super) struct RunWorker {

@@ -9,7 +9,7 @@ use super::App;
 use super::components::RunProviders;
 use super::folders::no_search_error;
 use super::run_handle::RunHandle;
-use super::run_worker::RunWorker;
+use super::run_worker::{ROUNDING_USD, RunWorker};
 use ibid_core::domain::{Brief, Owner, Plan, Question, RunId};
 use ibid_core::fair_semaphore::OwnerPermits;
 use ibid_core::ports::{EventLog, RunLease, Store, crash_point};
@@ -161,7 +161,7 @@ impl App {
                 .with_replay(replay_log);
         let add_prior_spend = providers.prior_spend.take();
         let spent = add_prior_spend.map(|add| add(&journal.usage(), journal.in_doubt_prompts()));
-        log.emit(begin_event(&past, &journal));
+        log.emit(begin_event(&past, &journal, spent.as_ref().and_then(|spent| spent())));
         let finish = Arc::new(AtomicBool::new(false));
         let (preparing_sender, preparing) = watch::channel(None);
         let (waits_sender, waits) = watch::channel(None);
@@ -227,11 +227,19 @@ impl App {
 }
 
 /// `run.started` for a run that no worker has begun yet, also one that waited in a queue, else `run.resumed`.
-fn begin_event(past: &[Envelope], journal: &Journal) -> Event {
+///
+/// `spent` is what is charged so far: what the answered calls cost, and the most that the others may have cost.
+fn begin_event(past: &[Envelope], journal: &Journal, spent: Option<f64>) -> Event {
     let is_start = |envelope: &Envelope| matches!(envelope.event, Event::RunStarted {});
-    match past.last().filter(|_| past.iter().any(is_start)) {
+    // A call is journaled before it is sent, and may have outlived the event that says that work started.
+    let has_begun = past.iter().any(is_start) || journal.in_doubt() > 0;
+    match past.last().filter(|_| has_begun) {
         None => Event::RunStarted {},
-        Some(last) => Event::RunResumed { after: last.seq, in_doubt: journal.in_doubt() },
+        Some(last) => {
+            let answered = journal.usage().usd.unwrap_or(0.0);
+            let in_doubt_usd = spent.map(|usd| usd - answered).filter(|usd| *usd > ROUNDING_USD);
+            Event::RunResumed { after: last.seq, in_doubt: journal.in_doubt(), in_doubt_usd }
+        }
     }
 }
 

@@ -181,7 +181,7 @@ fn research() -> Vec<Event> {
 
 fn ending() -> Vec<Event> {
     vec![
-        Event::RunResumed { after: 22, in_doubt: 1 },
+        Event::RunResumed { after: 22, in_doubt: 1, in_doubt_usd: Some(0.02) },
         Event::DraftDelta {
             text: "# What is a green roof?".to_owned(),
             section: Some("What it is".to_owned()),

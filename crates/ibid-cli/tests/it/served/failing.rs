@@ -234,6 +234,8 @@ async fn words_and_addresses_of_services_that_fail_reach_the_operator_alone() {
         let path = format!("/v1/runs/{reported}/{part}");
         let it = asked(&served, "GET", &path, Some(OPERATOR), None).await;
         assert!(it.body.contains("\"status\":500"), "{part}: {}", it.body);
+        // An outage is no rate limit.
+        assert!(!it.body.contains("rate_limited"), "{part}: {}", it.body);
     }
     let events = get(format!("/v1/runs/{unread}/events")).await;
     for told in ["\"message\":\"timed out\"", "searxng: the details are in the server's log"] {

@@ -97,8 +97,7 @@ async fn start_run(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Response
 async fn preview_plan(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Response> {
     let request = parse_form(visitor, form)?;
     let question = visitor.service.question(&request).await?;
-    let (brief, plan, estimate) = visitor.service.plan(&question).await?;
-    let plan = ibid_report::plan::to_json(&question, &brief, &plan, estimate.as_ref())?;
+    let plan = visitor.service.plan(question).await?.to_json()?;
     let preview = Some(PlanPreview::from_json(&plan));
     let page = question_form(visitor, form.clone(), None, preview, false)?;
     Ok(page.into_response())

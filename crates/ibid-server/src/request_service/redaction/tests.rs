@@ -67,6 +67,10 @@ fn a_line_of_the_log_is_passed_on_only_where_its_words_are_known() {
             "searxng: the query was cut to 400 characters",
             "searxng: the query was cut to 400 characters",
         ),
+        (
+            "the index of folder:docs was rebuilt: CANARY (os error 2): it was damaged",
+            "the index of folder:docs was rebuilt because it could not be used",
+        ),
         ("CANARY, see http://localhost:11434/", "the details are in the server's log"),
     ] {
         assert_eq!(redact_log_line(text), told);
@@ -113,6 +117,13 @@ fn an_event_keeps_its_facts_and_loses_what_a_service_said() {
         redact_event(&mut logged);
         assert_eq!(logged == line(source), is_kept, "{logged:?}");
     }
+    let mut rebuilt = Event::Log {
+        level: "warn".to_owned(),
+        message: "the index of folder:docs was rebuilt: CANARY".to_owned(),
+        source: Some(LogSource::Program),
+    };
+    redact_event(&mut rebuilt);
+    assert_redacted(&serde_json::to_string(&rebuilt).unwrap());
     let own = Event::RunFailed {
         reason: "nothing that was read addresses “How is asking done?”".to_owned(),
         hint: Some("ask in other words".to_owned()),

@@ -1,7 +1,7 @@
 //! One error type, classified by what the caller should do.
 use std::fmt;
 
-use crate::FailureReason;
+use crate::{FailureReason, ReadFailure};
 
 /// The result type of all fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -118,6 +118,20 @@ impl Error {
     pub fn status(&self) -> Option<u16> {
         let cause = || self.0.source.as_ref()?.downcast_ref::<Error>()?.status();
         self.0.status.or_else(cause)
+    }
+
+    /// Why a page could not be read: the reason of this error, or else what its kind stands for.
+    pub fn read_failure(&self) -> ReadFailure {
+        match (self.reason(), self.kind()) {
+            (Some(FailureReason::Read(failure)), _) => *failure,
+            (_, ErrorKind::NotFound) => ReadFailure::NotFound,
+            (_, ErrorKind::Transient) => ReadFailure::Timeout,
+            (_, ErrorKind::Exhausted) => ReadFailure::TooLarge,
+            (_, ErrorKind::Usage | ErrorKind::Setup) => ReadFailure::Unsupported,
+            (_, ErrorKind::Malformed | ErrorKind::Cancelled | ErrorKind::Internal) => {
+                ReadFailure::Broken
+            }
+        }
     }
 
     /// Whether a prompt did not fit the context window of the model; a shorter one may be answered.

@@ -7,7 +7,7 @@ use ibid_net::service_error::ServiceError;
 
 /// Parses one response or stream of a dialect.
 pub(super) trait DialectReader: Send + std::fmt::Debug {
-    /// Reads the next value, which reports no error in a field `error`, into `draft`. `event` is the name of its event, or empty.
+    /// Reads the next value, whose field `error` is missing or null, into `draft`. `event` is the name of its event, or empty.
     fn read_json(
         &mut self,
         event: &str,

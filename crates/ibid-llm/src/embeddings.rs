@@ -1,7 +1,7 @@
 //! Parsers for other responses of providers: embeddings, reranker scores, lists of models.
 use serde_json::Value;
 
-use super::builder::{count_value, text_field};
+use super::builder::count_value;
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
@@ -126,31 +126,6 @@ pub fn parse_scores(
     scores
         .filter(|score| !score.is_empty())
         .ok_or_else(|| ServiceError::malformed("the response has no scores"))
-}
-
-/// Parses the names of the models that a provider offers, from its response to `GET /models` (or Ollama's
-/// `/api/tags`).
-///
-/// # Errors
-/// The error that the provider reported; `Malformed` if the response is not a list.
-pub fn parse_models(
-    status: u16,
-    headers: &ResponseHeaders,
-    body: &[u8],
-) -> Result<Vec<String>, ServiceError> {
-    let value = json(status, headers, body)?;
-    let lists = [value.get("data"), value.get("models"), Some(&value)];
-    let Some(Value::Array(rows)) = lists.into_iter().flatten().find(|list| list.is_array()) else {
-        return Err(ServiceError::malformed("the response is not a list of models"));
-    };
-    let name = |value: &Value| {
-        let name = match (text_field(value, "id"), text_field(value, "name")) {
-            ("", name) => name.trim_start_matches("models/"),
-            (id, _) => id,
-        };
-        (!name.is_empty()).then(|| name.to_owned())
-    };
-    Ok(rows.iter().filter_map(name).collect())
 }
 
 fn json(status: u16, headers: &ResponseHeaders, body: &[u8]) -> Result<Value, ServiceError> {

@@ -8,6 +8,7 @@ use crate::providers::Auth;
 use crate::{Dialect, ModelTarget};
 use ibid_core::Result;
 use ibid_core::ports::Egress;
+use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceAccess, ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
@@ -67,19 +68,31 @@ pub async fn list_models(target: &ModelTarget, egress: &Egress) -> Result<ModelL
         Dialect::Cohere => ("/v1/models", &[("page_size", "1000")]),
         Dialect::OpenAiChat | Dialect::OpenAiResponses => ("/models", &[]),
     };
-    let found = service.request(&ServiceRequest::get(path, query), parse_body).await?;
+    let found = service.request(&ServiceRequest::get(path, query), parse_list).await?;
     Ok(match found {
         None => ModelList::NoListAt(path),
         // Azure lists models that could be deployed, but requests name deployments.
         Some(_) if provider.name == "azure" => ModelList::OtherNames,
-        Some(value) => parse_names(&value),
+        Some(list) => list,
     })
+}
+
+/// Parses the response to a request for the list; `None` if the path does not exist.
+///
+/// # Errors
+/// The error that the provider reported; `Malformed` if the response is not JSON.
+pub fn parse_list(
+    status: u16,
+    headers: &ResponseHeaders,
+    body: &[u8],
+) -> std::result::Result<Option<ModelList>, ServiceError> {
+    Ok(parse_body(status, headers, body)?.map(|value| parse_names(&value)))
 }
 
 /// Parses the response as JSON; `None` if the path does not exist.
 fn parse_body(
     status: u16,
-    headers: &ibid_net::retry_after::ResponseHeaders,
+    headers: &ResponseHeaders,
     body: &[u8],
 ) -> std::result::Result<Option<Value>, ServiceError> {
     match status {
@@ -114,6 +127,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use ibid_core::ErrorKind;
 
     #[test]
     fn lists_of_every_form_are_read() {
@@ -136,5 +150,7 @@ mod tests {
         );
         assert_eq!(of(json!({"data": [{"id": "claude"}], "has_more": false})), all(&["claude"]));
         assert_eq!(of(json!({"hello": 1})), ModelList::OtherNames);
+        let refused = parse_list(401, &ResponseHeaders::default(), b"{}").unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Setup);
     }
 }

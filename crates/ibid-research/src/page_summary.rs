@@ -13,7 +13,7 @@ use ibid_core::{Error, ErrorKind, Result};
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::LlmSession;
 use super::page_set::PageSet;
-use super::read::{fail_reason, read_with_fallback};
+use super::read::read_with_fallback;
 use super::{intake, plan, weigh};
 
 /// The result of reading a page for a task.
@@ -161,7 +161,7 @@ impl PageSummary {
     /// The result for a page that could not be read.
     pub fn failed(url: &str, task: &Question, fault: &Error) -> PageSummary {
         PageSummary {
-            status: fail_reason(fault).as_str().to_owned(),
+            status: fault.read_failure().as_str().to_owned(),
             message: Some(fault.chain()),
             ..PageSummary::empty(url, task)
         }

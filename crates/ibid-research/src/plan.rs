@@ -405,18 +405,14 @@ pub(crate) fn build_heuristic_plan(brief: &Brief) -> Result<Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support;
 
     fn brief() -> Brief {
         Brief {
-            question: "How much annual rainfall does a green roof retain?".to_owned(),
-            sharpened: None,
             kind: QuestionKind::List,
             subjects: vec!["green roof".to_owned()],
             key_terms: vec!["annual rainfall".to_owned(), "green roof".to_owned()],
-            scope_in: Vec::new(),
-            scope_out: Vec::new(),
-            lang: "en".to_owned(),
-            clarified: Vec::new(),
+            ..test_support::brief("How much annual rainfall does a green roof retain?")
         }
     }
 

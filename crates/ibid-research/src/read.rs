@@ -119,7 +119,7 @@ fn record_read(
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(fault) => {
             state.usage.failed_pages += 1;
-            let (reason, message) = (fail_reason(&fault), fault.chain());
+            let (reason, message) = (fault.read_failure(), fault.chain());
             let unread = UnreadPage {
                 message: message.clone(),
                 reason: Some(reason),
@@ -199,7 +199,7 @@ pub async fn read_with_fallback(
     for reader in readers.iter().filter(|reader| reader.can_read(hit)) {
         // The first reader's reason counts; later ones may have reasons of their own.
         if let Some((_, fault)) = before.first()
-            && !reader.can_read_after(hit, fail_reason(fault))
+            && !reader.can_read_after(hit, fault.read_failure())
         {
             continue;
         }
@@ -276,17 +276,4 @@ fn pages_left(question: &Question, usage: &Usage) -> usize {
     let by_pages = question.budget.pages_left(usage);
     let by_calls = question.budget.calls_left(usage);
     by_pages.into_iter().chain(by_calls).min().map_or(usize::MAX, |it| it as usize)
-}
-
-pub(crate) fn fail_reason(fault: &Error) -> ReadFailure {
-    if let Some(FailureReason::Read(reason)) = fault.reason() {
-        return *reason;
-    }
-    match fault.kind() {
-        ErrorKind::NotFound => ReadFailure::NotFound,
-        ErrorKind::Transient => ReadFailure::Timeout,
-        ErrorKind::Exhausted => ReadFailure::TooLarge,
-        ErrorKind::Usage | ErrorKind::Setup => ReadFailure::Unsupported,
-        ErrorKind::Malformed | ErrorKind::Cancelled | ErrorKind::Internal => ReadFailure::Broken,
-    }
 }

@@ -1,7 +1,8 @@
 //! One row through the program.
 use ibid_core::ports::Completion;
 use ibid_llm::Dialect;
-use ibid_llm::embeddings::{Embeddings, parse_models, parse_scores};
+use ibid_llm::embeddings::{Embeddings, parse_scores};
+use ibid_llm::model_list::{ModelList, parse_list};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 use serde_json::Value;
@@ -42,8 +43,12 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
             .map(|found| found.len() == list(&values, "/results"))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| same.then_some(()).ok_or("not every score was read".to_owned())),
-        RecordedRoute::Models => parse_models(status, &headers, &body)
-            .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
+        RecordedRoute::Models => parse_list(status, &headers, &body)
+            .map(|found| match found {
+                Some(ModelList::Names(names, _)) => names.len(),
+                _ => 0,
+            })
+            .map(|count| count == list(&values, "/data").max(list(&values, "/models")))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| same.then_some(()).ok_or("not every model was read".to_owned())),
         RecordedRoute::Other => other(status, &headers, &body, &values),

@@ -123,26 +123,17 @@ fn has_code(page: &Page) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ibid_core::domain::{
-        Block, CoverageRow, EvidenceId, PageDraft, Source, SourceId, SourceKind, Stance,
-    };
+    use crate::test_support;
+    use ibid_core::domain::{Block, CoverageRow, PageDraft, Source, SourceId, SourceKind};
 
     const NO_DEFINITION: &str = "No sentence that was read says what it is.";
     const NO_STEPS: &str = "No steps were found.";
     const NO_CODE: &str = "No code was found.";
 
     fn brief(question: &str, kind: QuestionKind) -> Brief {
-        Brief {
-            question: question.to_owned(),
-            sharpened: None,
-            kind,
-            subjects: vec!["cork".to_owned()],
-            key_terms: vec!["cork".to_owned()],
-            scope_in: Vec::new(),
-            scope_out: Vec::new(),
-            lang: "en".to_owned(),
-            clarified: Vec::new(),
-        }
+        let words = vec!["cork".to_owned()];
+        let brief = test_support::brief(question);
+        Brief { kind, subjects: words.clone(), key_terms: words, ..brief }
     }
 
     /// The gap of a covered first item with this evidence.
@@ -163,18 +154,9 @@ mod tests {
         let heart = notes.plan.items()[0].id;
         for n in 0..page.sentences().len() {
             let passage = page.passage(n, n).unwrap();
-            notes.evidence.push(Evidence {
-                id: EvidenceId::new(n as u32 + 1),
-                items: vec![heart],
-                source: id,
-                claim: passage.text().expose().to_owned(),
-                passage,
-                stance: Stance::For,
-                score: 0.9,
-                confidence: 0.5,
-                contradiction_or_uncertainty: false,
-                round: 1,
-            });
+            let claim = passage.text().expose().to_owned();
+            let evidence = test_support::evidence(n as u32 + 1, &[heart.number()]);
+            notes.evidence.push(Evidence { claim, passage, ..evidence });
         }
         let items = notes.plan.items().iter();
         let rows = items.map(|item| CoverageRow {

@@ -145,17 +145,7 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
 
 /// Redacts the error of a page that could not be read. `url` is its address as the caller may see it.
 pub(super) fn redact_page_error(url: &str, fault: Error) -> Error {
-    let by_kind = match fault.kind() {
-        ErrorKind::NotFound => ReadFailure::NotFound,
-        ErrorKind::Transient => ReadFailure::Timeout,
-        ErrorKind::Exhausted => ReadFailure::TooLarge,
-        ErrorKind::Usage | ErrorKind::Setup => ReadFailure::Unsupported,
-        ErrorKind::Malformed | ErrorKind::Cancelled | ErrorKind::Internal => ReadFailure::Broken,
-    };
-    let reason = match fault.reason() {
-        Some(FailureReason::Read(reason)) => *reason,
-        _ => by_kind,
-    };
+    let reason = fault.read_failure();
     let again = fault.kind() == ErrorKind::Transient;
     let hint = again.then(|| "try again in a minute".to_owned());
     fault.with_public_message(format!("reading {url}: {}", reason_text(reason)), hint)

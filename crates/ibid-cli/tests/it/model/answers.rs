@@ -2,7 +2,7 @@
 use ibid_core::ErrorKind;
 use ibid_core::ports::{Completion, FinishReason};
 use ibid_llm::Dialect;
-use ibid_llm::embeddings::{Embeddings, parse_models, parse_scores};
+use ibid_llm::embeddings::{Embeddings, parse_scores};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ fn an_answer_of_another_form_is_malformed() {
 }
 
 #[test]
-fn embeddings_scores_and_models_are_read_in_their_forms() {
+fn embeddings_and_scores_are_read_in_their_forms() {
     let none = ResponseHeaders::default();
     let vectors = |body: Value| {
         Embeddings::parse(200, &none, body.to_string().as_bytes()).map(|it| it.vectors)
@@ -183,11 +183,4 @@ fn embeddings_scores_and_models_are_read_in_their_forms() {
     let ranked =
         br#"{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":0.1}]}"#;
     assert_eq!(parse_scores(200, &none, ranked).unwrap()[0].0, 1);
-    let listed = br#"{"data":[{"id":"m-1"},{"id":"m-2"}]}"#;
-    assert_eq!(parse_models(200, &none, listed).unwrap(), ["m-1", "m-2"]);
-    assert_eq!(
-        parse_models(200, &none, br#"{"models":[{"name":"models/g-1"}]}"#).unwrap(),
-        ["g-1"]
-    );
-    assert_eq!(parse_models(401, &none, b"{}").unwrap_err().kind, ErrorKind::Setup);
 }

@@ -339,7 +339,8 @@ impl<'a> WriteContext<'a> {
             Ok(kept) => kept.len() == all.len(),
             Err(fault) => return vec![failed(fault)],
         };
-        let groups = section_groups(plan, &all, if fits { MIN_GROUP_EVIDENCE } else { 1 });
+        let least = if fits { MIN_GROUP_EVIDENCE } else { 1 };
+        let groups = section_groups(plan, self.notes.plan.items(), &all, least);
         // Sentences of several calls would come mixed, so they are shown when a call is done.
         let stage = (groups.len() == 1).then_some(stage);
         groups.into_iter().map(|group| self.write_group(group, stage).boxed()).collect()

@@ -425,6 +425,10 @@ fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
     for it in &mut report.coverage {
         it.state = Coverage::Covered;
     }
+    // A report by code has nothing on an item without a section.
+    let text = markdown::report(&report, false);
+    assert!(text.contains("Answered, from 2 sources: What leaks.\n"), "{text}");
+    report.method.unaided.retain(|step| step != "write");
     let text = markdown::report(&report, false);
     let told = "Every item is answered, from 2 sources: What leaks; Why; When.\n";
     assert!(text.contains(told), "{text}");

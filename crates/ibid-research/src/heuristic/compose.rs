@@ -107,7 +107,7 @@ pub(crate) fn compose_report(
             let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
             findings.push((line, mark));
         }
-        sections = sections_by_item(brief, notes, scorer, leading, &parts, &mut page);
+        sections = sections_by_item(brief, scorer, leading, &parts, &mut page);
     }
     Ok(Some(ReportDraft {
         title: title(question, brief),
@@ -127,12 +127,12 @@ pub(crate) fn compose_report(
 /// A section for each item that has something left to say. `parts` are the rankings for the parts of the question.
 fn sections_by_item(
     brief: &Brief,
-    notes: &EvidenceStore,
     scorer: &RelevanceScorer,
     ranked: &[RankedPoint<'_>],
     parts: &[(ItemId, Vec<RankedPoint<'_>>)],
     page: &mut WordBudget<'_>,
 ) -> Vec<DraftSection> {
+    let notes = page.notes;
     let mut sections = Vec::new();
     for item in notes.plan.items() {
         let asked = is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
@@ -186,9 +186,6 @@ fn question_points(
 ) -> Result<Option<Vec<ClaimCluster>>> {
     let ranked = answer::rank_points(brief, notes, scorer, &all)?;
     let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
-    if best < MIN_RELEVANCE {
-        return Ok(None);
-    }
     let defines = brief.kind == QuestionKind::Definition
         && ranked.iter().any(|it| it.early || it.fit >= MIN_DEFINITION_FIT);
     let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
@@ -211,12 +208,12 @@ fn question_points(
         let least = if steps.contains(id) { MIN_STEP_SCORE } else { MIN_PART_ANSWER_SCORE };
         (parts.contains(id) || one_side(id)) && ranked_point.point.score >= least
     };
-    let on_aspect = matches_aspect(brief, notes, scorer, &ranked);
-    let kept: Vec<usize> = ranked
-        .iter()
-        .zip(on_aspect)
-        .filter(|(it, on_aspect)| *on_aspect || own_part(it))
-        .map(|(it, _)| it)
+    // A sentence on one part has few of the words of a question of many parts.
+    if best < MIN_RELEVANCE && !ranked.iter().any(own_part) {
+        return Ok(None);
+    }
+    let kept: Vec<RankedPoint<'_>> = ranked
+        .into_iter()
         .filter(|it| {
             let near = it.relevance >= best * MIN_RELEVANCE_SHARE
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
@@ -227,7 +224,13 @@ fn question_points(
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
             near && does && defined || own_part(it)
         })
-        .map(|it| it.point.evidence[0])
+        .collect();
+    let on_aspect = matches_aspect(brief, notes, scorer, &kept);
+    let kept: Vec<usize> = kept
+        .iter()
+        .zip(on_aspect)
+        .filter(|(it, on_aspect)| *on_aspect || own_part(it))
+        .map(|(it, _)| it.point.evidence[0])
         .collect();
     all.retain(|point| kept.contains(&point.evidence[0]));
     Ok(Some(all))

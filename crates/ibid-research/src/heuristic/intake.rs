@@ -370,6 +370,9 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     if let Some((what, more)) = definition_and_more(asked, words) {
         return vec![what, more];
     }
+    if let Some(aspects) = listed_aspects(asked, words) {
+        return aspects;
+    }
     let mut found = Vec::new();
     let spans = split_sentences(asked);
     // A full stop inside one question ("Rep. Smith") does not split it.
@@ -387,6 +390,37 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     }
     found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
     found
+}
+
+/// "The pros and cons, costs and risks of X" as "Pros and cons of X", "Costs of X" and "Risks of X". `None` where the list has
+/// no comma or a word that names no aspect.
+fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
+    let text = asked.trim().trim_end_matches(['?', '.', '!']);
+    let lower = text.to_ascii_lowercase();
+    let (at, joint) =
+        [" of ", " for ", " about "].iter().find_map(|it| Some((lower.find(it)?, *it)))?;
+    let subject = text.get(at + joint.len()..)?.trim();
+    let list = lower[..at].trim();
+    let opening =
+        words.question.aspect_openings.iter().find_map(|it| list.strip_prefix(it.as_str()));
+    let list = opening.unwrap_or(list).trim_start().trim_start_matches("the ");
+    if !list.contains(',') || subject.is_empty() {
+        return None;
+    }
+    let mut aspects: Vec<String> = Vec::new();
+    for piece in list.split(',') {
+        let piece = piece.trim().trim_start_matches("and ").trim_start_matches("the ");
+        // "History and risks" are two aspects, "pros and cons" is one.
+        let pair = words.question.aspects.contains(piece);
+        let single: Vec<&str> = if pair { vec![piece] } else { piece.split(" and ").collect() };
+        for aspect in single {
+            if !words.question.aspects.contains(aspect.trim()) {
+                return None;
+            }
+            aspects.push(format!("{} of {subject}", super::lexicon::sentence_case(aspect.trim())));
+        }
+    }
+    (aspects.len() >= 2).then_some(aspects)
 }
 
 /// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be recognised by their words.
@@ -429,6 +463,28 @@ fn next_part(text: &str, words: &Phrases) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn aspects_that_a_question_lists_are_its_parts() {
+        let words = crate::prompts::phrases().unwrap();
+        let told =
+            parts("What are the pros and cons, costs, history and risks of green roofs?", words);
+        assert_eq!(
+            told,
+            [
+                "Pros and cons of green roofs",
+                "Costs of green roofs",
+                "History of green roofs",
+                "Risks of green roofs",
+            ]
+        );
+        for whole in [
+            "What are the signs and symptoms of gout?",
+            "What is the capital, and largest city, of Peru?",
+        ] {
+            assert_eq!(parts(whole, words), [whole]);
+        }
+    }
 
     #[test]
     fn what_is_it_and_how_to_use_it_are_two_questions() {

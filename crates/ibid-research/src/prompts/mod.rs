@@ -149,6 +149,8 @@ words!(QuestionWords {
     generic_heads: BTreeSet<String>,
     done_participles: Vec<String>,
     recurring: PhraseSet,
+    aspects: BTreeSet<String>,
+    aspect_openings: Vec<String>,
     when: Vec<String>,
     who: Vec<String>,
     r#where: Vec<String>,

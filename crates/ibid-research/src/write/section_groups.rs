@@ -1,5 +1,6 @@
 //! Which sections a model writes together, and from which evidence.
-use ibid_core::domain::{Evidence, WritingPlan};
+use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::{ChecklistItem, Evidence, SectionPlan, WritingPlan};
 
 /// Least evidence of a group of sections: a call for less costs more in instructions than it saves in time.
 pub(super) const MIN_GROUP_EVIDENCE: usize = 3;
@@ -15,14 +16,15 @@ pub(super) struct SectionGroup<'e> {
 }
 
 /// Divides the sections of `plan`, in order, into groups: one for each section that has at least `least` pieces of
-/// evidence, with the poorer ones beside it. `all` is the evidence, best first.
+/// evidence, with the poorer ones beside it. `all` is the evidence, best first; `items` are those of the plan.
 pub(super) fn section_groups<'e>(
     plan: &WritingPlan,
+    items: &[ChecklistItem],
     all: &[&'e Evidence],
     least: usize,
 ) -> Vec<SectionGroup<'e>> {
     let mut groups: Vec<SectionGroup<'e>> = Vec::new();
-    for (section, evidence) in plan.sections.iter().zip(assign_evidence(plan, all)) {
+    for (section, evidence) in plan.sections.iter().zip(assign_evidence(plan, items, all)) {
         match groups.last_mut() {
             Some(last) if last.evidence.len() < least => {
                 last.plan.sections.push(section.clone());
@@ -50,14 +52,27 @@ pub(super) fn section_groups<'e>(
     groups
 }
 
-/// The evidence of each section, best first. Each piece goes to one section, so that no two sections say the same: to that
-/// of the item it serves best, or to the first. A section without items is about the whole and gets the best of all.
-fn assign_evidence<'e>(plan: &WritingPlan, all: &[&'e Evidence]) -> Vec<Vec<&'e Evidence>> {
+/// The evidence of each section, best first. Each piece goes to one section, so that no two sections say the same: of those
+/// whose items it serves, to the one whose words it has most of, or to the first. A section without items is about the whole
+/// and gets the best of all.
+fn assign_evidence<'e>(
+    plan: &WritingPlan,
+    items: &[ChecklistItem],
+    all: &[&'e Evidence],
+) -> Vec<Vec<&'e Evidence>> {
     let mut of_sections: Vec<Vec<&Evidence>> = vec![Vec::new(); plan.sections.len()];
     let first = plan.sections.iter().position(|section| !section.items.is_empty());
+    let words: Vec<String> = plan.sections.iter().map(|it| section_words(it, items)).collect();
     for it in all {
         let section_of = |id| plan.sections.iter().position(|section| section.items.contains(id));
-        if let Some(nth) = it.items.iter().find_map(section_of).or(first) {
+        let mut best: Option<(f32, usize)> = None;
+        for nth in it.items.iter().filter_map(section_of) {
+            let overlap = stem_overlap(&words[nth], &it.claim);
+            if best.is_none_or(|(most, _)| overlap > most) {
+                best = Some((overlap, nth));
+            }
+        }
+        if let Some(nth) = best.map(|(_, nth)| nth).or(first) {
             of_sections[nth].push(it);
         }
     }
@@ -67,6 +82,17 @@ fn assign_evidence<'e>(plan: &WritingPlan, all: &[&'e Evidence]) -> Vec<Vec<&'e 
         }
     }
     of_sections
+}
+
+/// The words that say what a section is about: its title and what its items ask.
+fn section_words(section: &SectionPlan, items: &[ChecklistItem]) -> String {
+    let asked = items.iter().filter(|item| section.items.contains(&item.id));
+    let mut words = section.title.clone();
+    for item in asked {
+        words.push(' ');
+        words.push_str(&item.asks);
+    }
+    words
 }
 
 #[cfg(test)]
@@ -92,6 +118,17 @@ mod tests {
     }
 
     #[test]
+    fn evidence_goes_to_the_section_whose_words_it_has() {
+        let mut of_price = evidence(1, &[1, 2]);
+        of_price.claim = "The harvest costs 3 euros a tree.".to_owned();
+        let all = [&of_price];
+        let plan = plan(&[("Uses", &[1]), ("Price and costs of the harvest", &[2])]);
+        let groups = section_groups(&plan, &[], &all, 0);
+        let numbers: Vec<usize> = groups.iter().map(|group| group.evidence.len()).collect();
+        assert_eq!(numbers, [0, 1]);
+    }
+
+    #[test]
     fn evidence_goes_to_one_section_and_poor_sections_are_written_together() {
         // Items 1 and 2 have four and three pieces, item 3 has one; the last piece serves an item without a section.
         let all: Vec<Evidence> = [(1, 1), (2, 2), (3, 1), (4, 2), (5, 1), (6, 2), (7, 3), (8, 9)]
@@ -104,7 +141,7 @@ mod tests {
             let titles = |plan: &WritingPlan| {
                 plan.sections.iter().map(|section| section.title.clone()).collect()
             };
-            section_groups(&plan, &all, least)
+            section_groups(&plan, &[], &all, least)
                 .iter()
                 .map(|group| {
                     let ids = group.evidence.iter().map(|it| it.id.to_string()).collect();

@@ -49,6 +49,8 @@ struct SentenceRange {
     last: usize,
     ids: Vec<u32>,
     seen: SentenceText,
+    /// How well they stand alone, 0 to 1.
+    fit: f32,
 }
 
 impl RelevanceScorer {
@@ -154,13 +156,11 @@ impl RelevanceScorer {
         if self.names_another_kind(page.sentence(n), &around.wide) {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
-        let Some(span) = widen(candidate, around, words) else {
+        let Some(mut span) = widen(candidate, around, words) else {
             return Ok(None);
         };
-        if span.first < n {
-            fit *= WIDENED_QUOTE_WEIGHT;
-        }
-        let items = self.item_scores(page, &span, &context, around, fit)?;
+        span.fit = if span.first < n { fit * WIDENED_QUOTE_WEIGHT } else { fit };
+        let items = self.item_scores(page, &span, &context, around)?;
         if items.is_empty() {
             return Ok(None);
         }
@@ -186,7 +186,6 @@ impl RelevanceScorer {
         span: &SentenceRange,
         context: &[u32],
         around: &SentenceContext<'_>,
-        fit: f32,
     ) -> Result<Vec<(ItemId, f32)>> {
         let text =
             (span.first..=span.last).map(|nth| page.sentence(nth)).collect::<Vec<_>>().join(" ");
@@ -207,7 +206,7 @@ impl RelevanceScorer {
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
-            let score = self.item_score(item_matcher, &view)? * fit;
+            let score = self.item_score(item_matcher, &view)? * span.fit;
             if score >= MIN_EVIDENCE_SCORE {
                 items.push((item_matcher.item, score.min(1.0)));
             }
@@ -324,8 +323,13 @@ fn widen(
     words: &SentenceWords,
 ) -> Option<SentenceRange> {
     let Candidate { page, n, .. } = candidate;
-    let mut span =
-        SentenceRange { first: n, last: n, ids: candidate.ids.to_vec(), seen: candidate.seen };
+    let mut span = SentenceRange {
+        first: n,
+        last: n,
+        ids: candidate.ids.to_vec(),
+        seen: candidate.seen,
+        fit: candidate.fit,
+    };
     if !leans_on_previous(page.sentence(n), words) {
         return Some(span);
     }

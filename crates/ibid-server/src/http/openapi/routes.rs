@@ -17,6 +17,7 @@ impl Route {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "a row of a table")]
 const fn route(
     method: &'static str,
     path: &'static str,

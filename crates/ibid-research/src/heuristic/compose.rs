@@ -18,12 +18,13 @@ use ibid_core::domain::{
     Question, QuestionKind, SectionLayout, Stance, StopReason,
 };
 
-use super::answer::{self, RankedPoint, YesNoTally};
+use super::answer::{self, YesNoTally};
 use super::claim_clusters::{ClaimCluster, build_points, select_by_mmr};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
+use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
 use confidence::confidence_mark;
 use order::{reading_order, steps_by_page};
@@ -63,7 +64,7 @@ pub(crate) fn compose_report(
         kept.extend(newer_editions(notes, &kept, all));
     }
     let all = kept;
-    let ranked = answer::rank_points(brief, notes, scorer, &all)?;
+    let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
     let current: Vec<RankedPoint<'_>> =
@@ -71,7 +72,7 @@ pub(crate) fn compose_report(
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
     let clear = lean.as_ref().and_then(YesNoTally::majority);
-    let parts = answer::rank_parts(brief, notes, scorer, leading)?;
+    let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
     let whole = if core.is_empty() { leading } else { &core };
@@ -184,7 +185,7 @@ fn question_points(
     scorer: &mut RelevanceScorer,
     mut all: Vec<ClaimCluster>,
 ) -> Result<Option<Vec<ClaimCluster>>> {
-    let ranked = answer::rank_points(brief, notes, scorer, &all)?;
+    let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
     let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
     let defines = brief.kind == QuestionKind::Definition
         && ranked.iter().any(|it| it.early || it.fit >= MIN_DEFINITION_FIT);
@@ -245,7 +246,11 @@ fn matches_aspect(
     ranked: &[RankedPoint<'_>],
 ) -> Vec<bool> {
     let share = |it: &RankedPoint<'_>| {
-        scorer.aspect_share(&format!("{} {}", it.point.text, answer::page_title(notes, it.point)))
+        scorer.aspect_share(&format!(
+            "{} {}",
+            it.point.text,
+            ranked_points::page_title(notes, it.point)
+        ))
     };
     let shares: Vec<f32> = ranked.iter().map(share).collect();
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;

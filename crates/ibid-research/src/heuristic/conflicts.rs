@@ -2,8 +2,6 @@
 //! other.
 //!
 //! A false conflict is worse than a missed one, so each rule also requires the same words around it.
-use std::collections::BTreeSet;
-
 use crate::draft::{DraftConflict, DraftLine};
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
@@ -16,6 +14,7 @@ use ibid_core::domain::words::{Number, is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, Stance};
 
 use super::claim_clusters::{ClaimCluster, independent_source};
+use super::conflict_reason::{Side, age_note, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
@@ -148,7 +147,7 @@ pub(crate) fn figure_conflict(
     Ok(Some(DraftConflict {
         about: prompts::phrases()?.conflict.about_answer.clone(),
         item: one.0.evidence.items[0],
-        likely: likely_reason((&one.0, &one.1.shown), (&other.0, &other.1.shown))?,
+        likely: likely_reason(&one.0.side(&one.1.shown), &other.0.side(&other.1.shown))?,
         sides: sides.iter().map(|side| (side.1.shown.clone(), statement_line(&side.0))).collect(),
     }))
 }
@@ -232,6 +231,11 @@ struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
+    /// The statement as a side of a conflict on `figure`.
+    fn side<'s>(&'s self, figure: &'s str) -> Side<'s> {
+        Side { text: &self.point.text, figure, source: self.source }
+    }
+
     fn from_point(
         notes: &'a EvidenceStore,
         point: &'a ClaimCluster,
@@ -473,147 +477,11 @@ fn build_conflict(
             &[("terms", &shared_subject(&one.point.text, &other.point.text))],
         ),
         item: item.copied().unwrap_or(one.evidence.items[0]),
-        likely: likely_reason((one, &x), (other, &y))?,
+        likely: likely_reason(&one.side(&x), &other.side(&y))?,
         sides: vec![(x, statement_line(one)), (y, statement_line(other))],
     })
 }
 
-/// Why two sides with different figures may both be right: they compare with different things, one holds on a condition, or
-/// one is older. `None` where nothing shows it.
-fn likely_reason(
-    one: (&Statement<'_>, &str),
-    other: (&Statement<'_>, &str),
-) -> Result<Option<String>> {
-    let words = &prompts::phrases()?.conflict;
-    let (text, other_text) = (&one.0.point.text, &other.0.point.text);
-    if let (Some(with), Some(other_with)) =
-        (tail_after(text, &["than"]), tail_after(other_text, &["than"]))
-        && !with.eq_ignore_ascii_case(&other_with)
-    {
-        let filled = [("one", with.as_str()), ("other", other_with.as_str())];
-        return Ok(Some(fill_template(&words.compared, &filled)));
-    }
-    let conditions = [tail_after(text, CONDITIONS), tail_after(other_text, CONDITIONS)];
-    let conditional = match &conditions {
-        [Some(condition), None] => Some((one.1, condition)),
-        [None, Some(condition)] => Some((other.1, condition)),
-        _ => None,
-    };
-    match conditional {
-        Some((side, condition)) => {
-            let filled = [("side", side), ("condition", condition.as_str())];
-            Ok(Some(fill_template(&words.condition, &filled)))
-        }
-        None => age_note(one.0.source, other.0.source),
-    }
-}
-
-/// Words that begin a condition of a figure.
-const CONDITIONS: &[&str] = &["when", "if", "including", "excluding", "unless"];
-/// Maximum number of words of a condition that is repeated.
-const MAX_CONDITION_WORDS: usize = 16;
-
-/// What follows the last of `markers` in a sentence, with the marker unless it is "than", up to a full stop or semicolon or the
-/// maximum number of words. `None` if there is no marker.
-fn tail_after(text: &str, markers: &[&str]) -> Option<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let at = words.iter().rposition(|word| markers.contains(&word.to_lowercase().as_str()))?;
-    let from = if markers == ["than"] { at + 1 } else { at };
-    let mut tail: Vec<&str> = Vec::new();
-    for word in words.iter().skip(from).take(MAX_CONDITION_WORDS) {
-        let ends =
-            word.ends_with([';', '.', '?', '!']) || markers == ["than"] && word.ends_with(',');
-        tail.push(word.trim_end_matches([',', ';', '.', '?', '!']));
-        if ends {
-            return Some(tail.join(" "));
-        }
-        if word.ends_with(',')
-            && let Some(last) = tail.last_mut()
-        {
-            *last = word;
-        }
-    }
-    let whole = from + tail.len() == words.len();
-    let text = tail.join(" ");
-    (!tail.is_empty())
-        .then(|| if whole { text } else { format!("{}…", text.trim_end_matches(',')) })
-}
-
-/// Words that two sentences on one subject begin with.
-const MIN_SHARED_OPENING: usize = 3;
-
-/// What two sentences are both about: their common beginning, or else the words they share.
-fn shared_subject(one: &str, other: &str) -> String {
-    let (words, there): (Vec<&str>, Vec<&str>) =
-        (one.split_whitespace().collect(), other.split_whitespace().collect());
-    let same = words.iter().zip(&there).take_while(|(a, b)| a == b).count();
-    let opening = &words[..same];
-    let content = opening.iter().filter(|word| !is_stop_word(&word.to_lowercase())).count();
-    if same >= MIN_SHARED_OPENING && content >= 2 {
-        return format!("“{} …”", opening.join(" ").trim_end_matches([',', ':', ';']));
-    }
-    common_words(one, other)
-}
-
-/// A note on which source is older, where that may be why they disagree.
-fn age_note(one: &Source, other: &Source) -> Result<Option<String>> {
-    let words = &prompts::phrases()?.conflict;
-    Ok(older_and_newer(one, other).map(|option| {
-        fill_template(&words.older, &option.each_ref().map(|(k, v)| (*k, v.as_str())))
-    }))
-}
-
 fn statement_line(it: &Statement<'_>) -> DraftLine {
     DraftLine { text: it.point.text.clone(), evidence: vec![it.evidence.id] }
-}
-
-/// Words of measurement, which do not say what is measured.
-const MEASURES: &[&str] = &[
-    "cm", "mm", "km", "m", "kg", "g", "mg", "euros", "euro", "dollars", "square", "cubic", "metre",
-    "metres", "meter", "meters", "percent", "per", "year", "years", "average",
-];
-
-/// The words both sentences share, each once, in the order of the first: the subject of the conflict.
-fn common_words(one: &str, other: &str) -> String {
-    let there: Vec<String> = tokens(other).into_iter().map(|token| token.text).collect();
-    let words = tokens(one);
-    let mut seen = BTreeSet::new();
-    let shared: Vec<&str> = words
-        .iter()
-        .filter(|token| !is_stop_word(&token.text) && there.contains(&token.text))
-        .filter(|token| {
-            !token.text.starts_with(|c: char| c.is_ascii_digit())
-                && !MEASURES.contains(&token.text.as_str())
-        })
-        .filter(|token| seen.insert(&token.text))
-        .map(|token| {
-            // A word that is also written small is no name.
-            let small = words.iter().any(|it| one[it.span.clone()] == token.text);
-            if small { token.text.as_str() } else { &one[token.span.clone()] }
-        })
-        .take(6)
-        .collect();
-    shared.join(" ")
-}
-
-/// The older and the newer source by name, where their years differ by two or more.
-fn older_and_newer(one: &Source, other: &Source) -> Option<[(&'static str, String); 4]> {
-    let year = |source: &Source| {
-        source.date.as_deref().and_then(|date| date.get(..4)).and_then(|it| it.parse::<u32>().ok())
-    };
-    let (a, b) = (year(one)?, year(other)?);
-    if a.abs_diff(b) < 2 {
-        return None;
-    }
-    let (old, new) = if a < b { (one, other) } else { (other, one) };
-    Some([
-        ("older", quote_title(&old.title)),
-        ("older_year", a.min(b).to_string()),
-        ("newer", quote_title(&new.title)),
-        ("newer_year", a.max(b).to_string()),
-    ])
-}
-
-fn quote_title(title: &str) -> String {
-    format!("“{title}”")
 }

@@ -11,6 +11,8 @@ use super::lexicon::{has_phrase, sentence_case, spaced};
 
 /// Maximum number of items of a plan.
 pub(crate) const MAX_ITEMS: usize = 7;
+/// Maximum number of parts of a question that have an item each.
+const MAX_PARTS: usize = 5;
 /// Minimum number of items of a plan.
 pub(crate) const MIN_ITEMS: usize = 3;
 
@@ -20,8 +22,13 @@ pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
     let parts = intake::parts(&brief.question, words);
     let mut items = Vec::new();
     if parts.len() > 1 {
-        for part in parts.iter().take(4) {
-            items.push(part_item(brief, part, items.len()));
+        for part in parts.iter().take(MAX_PARTS) {
+            let mut item = part_item(brief, part, items.len());
+            // "History of roofs" is judged by the cues of a history; the first part stays the question itself.
+            if let Some(facet) = aspect_facet(part)?.filter(|_| !items.is_empty()) {
+                item.heading.clone_from(&facet.heading);
+            }
+            items.push(item);
         }
     }
     if brief.lang == "en" {
@@ -39,6 +46,14 @@ pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
     let writing = writing_plan(brief, &items)?;
     Plan::new(items, complexity, writing)
         .ok_or_else(|| Error::new(ErrorKind::Internal, "making a plan: the checklist is empty"))
+}
+
+/// The facet for an aspect that a question lists: that of histories for "History of green roofs".
+fn aspect_facet(part: &str) -> Result<Option<&'static Facet>> {
+    let aspects = &prompts::phrases()?.question.aspect_facets;
+    let aspect = part.split(" of ").next().unwrap_or_default().to_lowercase();
+    let facets = &prompts::plan_words()?.facets;
+    Ok(aspects.get(&aspect).and_then(|name| facets.get(name)))
 }
 
 /// The item for one part of the question.

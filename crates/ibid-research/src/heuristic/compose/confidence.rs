@@ -1,7 +1,8 @@
 //! The confidence of a report in what it says.
 use crate::draft::DraftConflict;
-use crate::heuristic::answer::{self, RankedPoint, YesNoTally};
+use crate::heuristic::answer::{self, YesNoTally};
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
+use crate::heuristic::ranked_points::RankedPoint;
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS};

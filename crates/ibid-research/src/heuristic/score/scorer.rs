@@ -24,7 +24,7 @@ use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{
     WeightedTerm, abbreviation, aspect_terms, question_names, related_terms, terms_of,
 };
-use super::word_use::AskedWord;
+use super::word_use::WordUse;
 use super::yes_no_claim::YesNoClaim;
 
 /// Words on each side of a date or measure that say what it refers to.
@@ -44,9 +44,9 @@ pub(crate) struct RelevanceScorer {
     pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
     /// The terms of what is asked of the subject: "watered" of "when should a green roof be watered".
-    pub(super) aspect: Vec<WeightedTerm>,
+    aspect: Vec<WeightedTerm>,
     /// How the question uses the words of its aspect.
-    pub(super) asked_words: Vec<AskedWord>,
+    word_use: WordUse,
     /// The terms of each side of a comparison.
     pub(super) sides: Vec<Vec<WeightedTerm>>,
     /// The words that distinguish the sides of a comparison.
@@ -120,6 +120,10 @@ impl RelevanceScorer {
             aspect.retain(|term| term.id != id);
             aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
         }
+        let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
+        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).collect();
+        let of_aspect: Vec<u32> = aspect.iter().map(|term| term.id).collect();
+        let word_use = WordUse::of_question(&mut lexicon, &brief.question, &of_aspect, &verbs);
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
@@ -136,7 +140,7 @@ impl RelevanceScorer {
             apart: distinguishing_words(brief),
             question,
             aspect,
-            asked_words: Vec::new(),
+            word_use,
             listed: BTreeSet::new(),
             names,
             sites: BTreeSet::new(),
@@ -147,9 +151,6 @@ impl RelevanceScorer {
             sentence_counts: HashMap::new(),
             sentences: 0,
         };
-        let claimed = scorer.yes_no.as_ref().and_then(|claim| claim.verb);
-        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).collect();
-        scorer.keep_asked_words(&verbs);
         // "Ameloblastoma (AB)" in the question names one thing in two ways.
         scorer.learn_aliases(&brief.question);
         Ok(scorer)
@@ -323,7 +324,7 @@ impl RelevanceScorer {
         for term in &aspect {
             let weight = self.weight(term);
             all += weight;
-            if !self.has_other_use(term.id, text) {
+            if !self.word_use.differs(&mut self.lexicon, term.id, text) {
                 matched += weight * self.match_strength(term.id, &ids);
             }
         }

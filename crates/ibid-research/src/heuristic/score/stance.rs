@@ -58,6 +58,8 @@ impl RelevanceScorer {
         let only_some = claim.asks_every && words.some.any_in(clause) && !denied;
         if only_some || denied != opposes(&claim.asked, clause, words) {
             Stance::Against
+        } else if claim.asks_only && !words.only.any_in(clause) {
+            Stance::Neutral
         } else if words.qualified.any_in(clause) && !words.qualified.any_in(&claim.asked) {
             Stance::Neutral
         } else {
@@ -275,6 +277,11 @@ mod tests {
                 "Can any flat roof carry a green roof?",
                 "Most concrete flat roofs can carry an extensive green roof without strengthening.",
                 Stance::Against,
+            ),
+            (
+                "Do green roofs only cool rooms?",
+                "Green roofs cool rooms below them.",
+                Stance::Neutral,
             ),
             (
                 "Can any flat roof carry a green roof?",

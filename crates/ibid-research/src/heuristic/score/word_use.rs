@@ -1,14 +1,19 @@
 //! Whether a text uses a word as the question does: "watered" as a verb, "fire" as a noun.
 use ibid_core::domain::words::tokens;
 
-use super::scorer::RelevanceScorer;
+use crate::heuristic::lexicon::StemInterner;
 
 /// A word of the question that tells by its form whether it is a verb.
-#[derive(Debug, Clone)]
-pub(super) struct AskedWord {
+struct AskedWord {
     id: u32,
     /// Whether it is a participle, "watered", and not the bare word, "fire".
     participle: bool,
+}
+
+/// How the question uses the words that it asks of its subject.
+#[derive(Default)]
+pub(super) struct WordUse {
+    asked: Vec<AskedWord>,
 }
 
 /// Words after which a bare word is a noun: "less water", "full of water".
@@ -21,32 +26,36 @@ fn is_participle(word: &str) -> bool {
     word.len() > 4 && (word.ends_with("ed") || word.ends_with("ing"))
 }
 
-impl RelevanceScorer {
-    /// Keeps how the question uses the words that it asks of its subject. A bare verb, "cool", is not told from its
-    /// participles.
-    pub(super) fn keep_asked_words(&mut self, verbs: &[u32]) {
-        for word in tokens(&self.question_text) {
-            let id = self.lexicon.id(&word.text);
+impl WordUse {
+    /// The use of those words of `question` whose numbers are in `aspect`. A bare verb ("cool", in `verbs`) is not told
+    /// from its participles.
+    pub(super) fn of_question(
+        lexicon: &mut StemInterner,
+        question: &str,
+        aspect: &[u32],
+        verbs: &[u32],
+    ) -> WordUse {
+        let mut asked = Vec::new();
+        for word in tokens(question) {
+            let id = lexicon.id(&word.text);
             let participle = is_participle(&word.text);
-            let of_aspect = self.aspect.iter().any(|term| term.id == id);
-            if of_aspect && (participle || !verbs.contains(&id)) {
-                self.asked_words.push(AskedWord { id, participle });
+            if aspect.contains(&id) && (participle || !verbs.contains(&id)) {
+                asked.push(AskedWord { id, participle });
             }
         }
+        WordUse { asked }
     }
 
     /// Whether `text` has the word `id` of the question only in another use: "the first water left the roof" does not say
     /// that a roof is watered, and "firing clay" is no fire.
-    pub(super) fn has_other_use(&mut self, id: u32, text: &str) -> bool {
-        let Some(participle) =
-            self.asked_words.iter().find(|it| it.id == id).map(|it| it.participle)
-        else {
+    pub(super) fn differs(&self, lexicon: &mut StemInterner, id: u32, text: &str) -> bool {
+        let Some(asked) = self.asked.iter().find(|asked| asked.id == id) else {
             return false;
         };
         let words = tokens(text);
         let mut found = false;
         for (nth, word) in words.iter().enumerate() {
-            if self.lexicon.id(&word.text) != id {
+            if lexicon.id(&word.text) != id {
                 continue;
             }
             found = true;
@@ -54,11 +63,34 @@ impl RelevanceScorer {
                 let before = words[nth - 1].text.as_str();
                 BEFORE_NOUN.contains(&before) || before.ends_with("ing")
             };
-            let verb = is_participle(&word.text) || participle && !after_noun_marker;
-            if verb == participle {
+            let verb = is_participle(&word.text) || asked.participle && !after_noun_marker;
+            if verb == asked.participle {
                 return false;
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_noun_is_told_from_the_verb_of_the_question() {
+        let mut lexicon = StemInterner::default();
+        let mut differs = |question: &str, word: &str, text: &str| {
+            let id = lexicon.id(word);
+            let asked = WordUse::of_question(&mut lexicon, question, &[id], &[]);
+            asked.differs(&mut lexicon, id, text)
+        };
+        let watered = "When should a roof be watered?";
+        assert!(differs(watered, "watered", "The first water left the roof."));
+        assert!(!differs(watered, "watered", "Water a new roof once a week."));
+        assert!(!differs(watered, "watered", "The roof was watered in the evening."));
+        let fire = "Is a roof a fire risk?";
+        assert!(differs(fire, "fire", "Most is emitted by firing clay."));
+        assert!(!differs(fire, "fire", "We found 17 fires on roofs."));
+        assert!(!differs(fire, "fire", "Clay is light."), "it does not have the word at all");
     }
 }

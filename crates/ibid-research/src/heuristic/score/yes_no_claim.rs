@@ -21,6 +21,8 @@ pub(super) struct YesNoClaim {
     pub(super) all_words: Vec<u32>,
     /// Whether the question asks of every member of a kind: "can any roof carry plants".
     pub(super) asks_every: bool,
+    /// Whether the question asks if nothing else is the case: "do they only cause epilepsy".
+    pub(super) asks_only: bool,
     /// The amounts in the question.
     amounts: Vec<Number>,
     /// Whether the question asks if something is enough.
@@ -70,6 +72,7 @@ impl YesNoClaim {
             objects: objects.iter().map(|object| lexicon.id(object)).collect(),
             objects_follow,
             all_words,
+            asks_only: words.only.any_in(&asked),
             asks_every: words.every.any_in(&asked),
             verb: verb.map(|verb| lexicon.id(&verb)),
             amounts: measures(&brief.question),

@@ -1,0 +1,214 @@
+//! Ranks points by how well they answer the question, or a part of it.
+use crate::prompts;
+use crate::thresholds::{
+    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
+    LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH,
+    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MORE_EVIDENCE_BONUS,
+    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS,
+    WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+};
+use ibid_core::Result;
+use ibid_core::domain::words::{Token, tokens};
+use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Stance};
+
+use super::answer_shape::kind_fit;
+use super::claim_clusters::ClaimCluster;
+use super::intake;
+use super::lexicon::{has_phrase, spaced};
+use super::plan::distinguishing_words;
+use super::score::RelevanceScorer;
+use super::sentence::years;
+
+/// A point, scored as an answer to the question.
+#[derive(Clone, Copy)]
+pub(crate) struct RankedPoint<'a> {
+    pub(crate) point: &'a ClaimCluster,
+    /// How well it answers, about 0 to 1.
+    pub(crate) worth: f32,
+    /// Weighted share of the question's content words that it has.
+    pub(crate) relevance: f32,
+    /// How much it has the form of an answer to this kind of question, 0 to 1.
+    pub(crate) fit: f32,
+    /// Unweighted share of the question's content words that it has.
+    pub(crate) share: f32,
+    /// Whether it begins with the subject of the question.
+    pub(crate) early: bool,
+    /// Whether it is an item of a list that lists what is asked for.
+    pub(crate) listed: bool,
+    /// Whether it has the word asked for, or one like it.
+    pub(crate) has_head: bool,
+}
+
+/// Ranks the points by how well they answer, best first.
+pub(crate) fn rank_points<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    points: &'a [ClaimCluster],
+) -> Result<Vec<RankedPoint<'a>>> {
+    let apart = distinguishing_words(brief);
+    let mut ranked = Vec::new();
+    for point in points {
+        let lower = spaced(&point.text);
+        let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
+        if brief.kind == QuestionKind::Comparison {
+            let sides = apart.iter().all(|it| has_phrase(&lower, it));
+            fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
+        }
+        let mut relevance = scorer.relevance(&point.text);
+        if brief.kind == QuestionKind::List {
+            relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
+        }
+        let mut it = RankedPoint {
+            point,
+            worth: 0.0,
+            relevance,
+            fit,
+            share: scorer.term_share(&point.text),
+            early: scorer.begins_with_subject(&point.text),
+            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]]),
+            has_head: scorer.has_asked_head(&point.text),
+        };
+        it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
+        if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
+            it.worth -= OTHER_LEAD_LOSS;
+        }
+        if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
+            it.worth *= OTHER_AMOUNT_WEIGHT;
+        }
+        let first = &notes.evidence[point.evidence[0]];
+        if it.listed {
+            it.worth += LISTED_MEMBER_BONUS;
+        }
+        let decides =
+            it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
+        if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
+            it.worth += STANCE_BONUS;
+        }
+        if !it.has_head {
+            it.worth *= WITHOUT_HEAD_WORTH;
+        }
+        ranked.push(it);
+    }
+    sort_best_first(&mut ranked);
+    Ok(ranked)
+}
+
+/// The title of the page that a point is from.
+pub(crate) fn page_title<'n>(notes: &'n EvidenceStore, point: &ClaimCluster) -> &'n str {
+    let source = notes.source(notes.evidence[point.evidence[0]].source);
+    source.map_or("", |source| source.title.as_str())
+}
+
+/// Whether a figure holds for one place or time only, which the question does not name: "in 2014 the roof of the Halvern library".
+fn is_single_case_figure(asked: &str, text: &str) -> bool {
+    let is_name = |word: &Token| {
+        let word = &text[word.span.clone()];
+        word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
+    };
+    let asked = spaced(asked);
+    let is_asked = |word: &Token| has_phrase(&asked, &word.text);
+    let mut words = tokens(text).into_iter().skip(1);
+    words.any(|it| is_name(&it) && !is_asked(&it))
+        || years(text).iter().any(|year| !has_phrase(&asked, &year.to_string()))
+}
+
+/// How well a point answers, about 0 to 1: from its relevance, its form and its wording. `lower` is its normalized text.
+fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
+    let words = &prompts::phrases()?.sentence;
+    let point = it.point;
+    let mut worth = WORTH_RELEVANCE_WEIGHT * it.relevance
+        + WORTH_FIT_WEIGHT * it.fit
+        + WORTH_SCORE_WEIGHT * point.score;
+    worth += MORE_EVIDENCE_BONUS * (point.evidence.len().min(3) as f32 - 1.0);
+    if words.doubt.any_in(lower) {
+        worth -= DOUBT_LOSS;
+    }
+    if point.words > 40 {
+        worth -= LONG_SENTENCE_LOSS;
+    }
+    if kind == QuestionKind::Quantity {
+        worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
+        worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
+    }
+    Ok(if words.aims.any_in(lower) { worth * AIM_WEIGHT } else { worth })
+}
+
+fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {
+    ranked
+        .sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.point.evidence.cmp(&b.point.evidence)));
+}
+
+/// Ranks the points on `item`, a part of the question, by how well they answer it, best first.
+fn rank_for_part<'a>(
+    item: ItemId,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    points: &[RankedPoint<'a>],
+) -> Result<Vec<RankedPoint<'a>>> {
+    let Some((kind, asked)) = scorer.part_question(item) else {
+        return Ok(Vec::new());
+    };
+    let mut ranked = Vec::new();
+    for it in points.iter().filter(|it| it.point.items.contains(&item)) {
+        let text = &it.point.text;
+        let lower = spaced(text);
+        let relevance = scorer.part_relevance(item, text);
+        let fit = kind_fit(kind, &asked, text, &lower)?;
+        let early = scorer.begins_with_part(item, text);
+        let mut it = RankedPoint { relevance, fit, share: relevance, early, has_head: true, ..*it };
+        it.worth = answer_score(kind, &asked, &it, &lower)?;
+        ranked.push(it);
+    }
+    sort_best_first(&mut ranked);
+    if kind == QuestionKind::HowTo {
+        put_first_step_first(notes, &mut ranked);
+    }
+    Ok(ranked)
+}
+
+/// On the page with the best step, ranks the earliest step first.
+fn put_first_step_first(notes: &EvidenceStore, ranked: &mut [RankedPoint<'_>]) {
+    let Some(best) = ranked.first().copied() else {
+        return;
+    };
+    let place = |it: &RankedPoint<'_>| {
+        let evidence = it.point.evidence.first().map(|nth| &notes.evidence[*nth]);
+        evidence.map(|evidence| (evidence.source, evidence.passage.first()))
+    };
+    let page = place(&best).map(|place| place.0);
+    let step = |it: &RankedPoint<'_>| {
+        it.fit >= best.fit
+            && it.worth >= best.worth * MIN_ANSWER_WORTH_SHARE
+            && place(it).map(|it| it.0) == page
+    };
+    let earliest =
+        ranked.iter().enumerate().filter(|(_, it)| step(it)).min_by_key(|(_, it)| place(it));
+    if let Some((at, _)) = earliest {
+        ranked[..=at].rotate_right(1);
+    }
+}
+
+/// The rankings of the points for each part of a question of several parts, with its item; empty for a question of one.
+pub(crate) fn rank_parts<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    points: &[RankedPoint<'a>],
+) -> Result<Vec<(ItemId, Vec<RankedPoint<'a>>)>> {
+    let asked = intake::parts(&brief.question, prompts::phrases()?);
+    let parts = notes.plan.items().iter().filter(|item| asked.contains(&item.asks));
+    let ids: Vec<ItemId> = parts.map(|item| item.id).collect();
+    if ids.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut rankings = Vec::new();
+    for id in ids {
+        let ranked = rank_for_part(id, notes, scorer, points)?;
+        if ranked.first().is_some_and(|best| best.worth >= MIN_ANSWER_WORTH) {
+            rankings.push((id, ranked));
+        }
+    }
+    Ok(rankings)
+}

@@ -1,4 +1,5 @@
 //! Checks the draft: removes what does not hold, then numbers and counts what does.
+use crate::prompts;
 use crate::thresholds::MIN_CONFLICT_SIDE_WEIGHT;
 use std::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ pub(crate) fn check_report(
         title: draft.title,
         lang: brief.lang.clone(),
         short,
-        confidence: draft.confidence,
+        confidence: draft.confidence.clone(),
         answer,
         findings,
         sections,
@@ -64,7 +65,7 @@ pub(crate) fn check_report(
         results: Vec::new(),
         sources,
         unlisted: !state.notes.plan.writing.bibliography,
-        coverage: coverage_with_conflicts(state, &conflicts),
+        coverage: report_coverage(state, &draft.confidence, &conflicts, llm)?,
         conflicts,
         checks,
         usage: state.usage.with_models(&llm.usage()),
@@ -73,9 +74,24 @@ pub(crate) fn check_report(
     Ok(report)
 }
 
-/// The coverage rows; an item that was covered and has a conflict in the report is in conflict.
-fn coverage_with_conflicts(state: &ResearchState, conflicts: &[Conflict]) -> Vec<CoverageRow> {
+/// The coverage rows. An item that was covered and has a conflict in the report is in conflict. The question is answered in
+/// part if the short answer, picked by code, answers it only in part.
+fn report_coverage(
+    state: &ResearchState,
+    confidence: &ConfidenceMark,
+    conflicts: &[Conflict],
+    llm: &LlmSession<'_>,
+) -> Result<Vec<CoverageRow>> {
+    let words = prompts::phrases()?;
     let mut coverage = state.coverage.clone();
+    let by_code = llm.heuristic_steps().iter().any(|step| step == "write");
+    if by_code
+        && confidence.why.contains(&words.confidence.indirect)
+        && let Some(first) = coverage.first_mut().filter(|row| row.state == Coverage::Covered)
+    {
+        first.state = Coverage::Partial;
+        first.gap = Some(words.gap.weak.clone());
+    }
     for row in &mut coverage {
         if conflicts.iter().any(|conflict| conflict.item == row.id)
             && row.state == Coverage::Covered
@@ -83,7 +99,7 @@ fn coverage_with_conflicts(state: &ResearchState, conflicts: &[Conflict]) -> Vec
             row.state = Coverage::Conflict;
         }
     }
-    coverage
+    Ok(coverage)
 }
 
 /// How the report was made.

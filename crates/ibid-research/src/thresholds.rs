@@ -140,6 +140,10 @@ pub(crate) const LIST_PHRASE_BONUS: f32 = 0.3;
 pub(crate) const YEAR_FIT: f32 = 0.85;
 /// Fit of a month without a year.
 pub(crate) const MONTH_FIT: f32 = 0.6;
+/// A month without a year, for a question on when something is done.
+pub(crate) const MONTH_ALONE_FIT: f32 = 0.9;
+/// Weight of a sentence with a year for such a question.
+pub(crate) const DATE_FOR_RECURRING_WEIGHT: f32 = 0.4;
 /// Fit of a century or of days.
 pub(crate) const VAGUE_TIME_FIT: f32 = 0.4;
 /// Fit of a new name of one word, in answer to who; a longer name fits fully.

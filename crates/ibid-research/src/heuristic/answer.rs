@@ -357,13 +357,15 @@ fn clause_heads(text: &str) -> Vec<String> {
 
 /// Suffixes of the sentence that start at an independent clause.
 fn clause_tails(text: &str, leaning: &[String]) -> Vec<String> {
-    ["; ", ", and ", " after ", " since ", " when ", " because "]
+    // What follows "after" or "when" is not asserted by itself.
+    ["; ", ", and ", " because "]
         .iter()
         .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
         .filter(|tail| {
             let words = spaced(tail);
             let start = words.trim_start();
-            !leaning.iter().any(|text| start.starts_with(&format!("{text} ")))
+            let begins_clause = start.starts_with(char::is_alphabetic);
+            begins_clause && !leaning.iter().any(|text| start.starts_with(&format!("{text} ")))
         })
         .map(sentence_case)
         .collect()

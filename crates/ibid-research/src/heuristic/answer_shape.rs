@@ -2,13 +2,14 @@
 use crate::prompts;
 use crate::prompts::Facet;
 use crate::thresholds::{
-    COMPARING_FIT, DEFINITION_WITHOUT_DISTINCTION_FIT, DIMENSION_WITHOUT_UNIT_FIT,
-    FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT, LESSENING_WEIGHT,
-    LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS, LOOSE_DEFINITION_FIT,
-    MANY_COMMAS_FIT, MONTH_FIT, NO_UNIT_FIT, NOT_COMPARING_FIT, NOVELTY_FACTOR, NUMBERED_STEP_FIT,
-    ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT, OPEN_NOVELTY_WEIGHT,
-    OTHER_DIMENSION_FIT, OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT,
-    UNDECIDED_FIT, UNNAMED_DIMENSION_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
+    COMPARING_FIT, DATE_FOR_RECURRING_WEIGHT, DEFINITION_WITHOUT_DISTINCTION_FIT,
+    DIMENSION_WITHOUT_UNIT_FIT, FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT,
+    LESSENING_WEIGHT, LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS,
+    LOOSE_DEFINITION_FIT, MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NO_UNIT_FIT,
+    NOT_COMPARING_FIT, NOVELTY_FACTOR, NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT,
+    ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT, OPEN_NOVELTY_WEIGHT, OTHER_DIMENSION_FIT,
+    OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT, UNDECIDED_FIT,
+    UNNAMED_DIMENSION_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
@@ -30,7 +31,9 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::List => {
             list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT)
         }
-        QuestionKind::When if asks_recurring_time(asked)? => cues("occasions"),
+        QuestionKind::When if asks_recurring_time(asked)? => {
+            recurring_time_fit(cues("occasions"), text, spaced)
+        }
         QuestionKind::When => date_fit(text, spaced),
         QuestionKind::Who => name_fit(asked, text),
         QuestionKind::Quantity => quantity_fit(asked, text),
@@ -67,6 +70,15 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
         1 => ONE_CUE_FIT,
         2 => TWO_CUES_FIT,
         _ => 1.0,
+    }
+}
+
+/// A month without a year recurs; a day of one year does not.
+fn recurring_time_fit(cues: f32, text: &str, spaced: &str) -> f32 {
+    match (years(text).is_empty(), names_month(spaced)) {
+        (true, true) => cues.max(MONTH_ALONE_FIT),
+        (true, false) => cues,
+        (false, _) => cues * DATE_FOR_RECURRING_WEIGHT,
     }
 }
 

@@ -233,6 +233,9 @@ fn question_points(
         .filter(|(it, on_aspect)| *on_aspect || own_part(it))
         .map(|(it, _)| it.point.evidence[0])
         .collect();
+    if kept.is_empty() {
+        return Ok(None);
+    }
     all.retain(|point| kept.contains(&point.evidence[0]));
     Ok(Some(all))
 }
@@ -253,6 +256,10 @@ fn matches_aspect(
         ))
     };
     let shares: Vec<f32> = ranked.iter().map(share).collect();
+    // To "does it raise the value of a house" a sentence on raising alone is no answer.
+    if !ranked.iter().any(|it| scorer.has_aspect_noun(&it.point.text)) {
+        return vec![false; ranked.len()];
+    }
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
     let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LIST_MEMBERS;
     let rows = ranked.iter().zip(shares);

@@ -6,7 +6,8 @@ use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::{
-    MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_STEP_FIT, MIN_WRITTEN_SHARE_WITHOUT_VERB,
+    MIN_ASPECT_SHARE, MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_STEP_FIT,
+    MIN_WRITTEN_SHARE_WITHOUT_VERB,
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
@@ -45,9 +46,12 @@ pub(super) fn cut_irrelevant(
     for at in (0..sections.len()).filter(|at| kinds[*at] != QuestionKind::List) {
         let section = &sections[at];
         let all = lines(section);
+        let item = section.item;
         let mut best_of_part: f32 = 0.0;
+        let mut best_aspect: f32 = 0.0;
         for line in &all {
             best_of_part = best_of_part.max(of_part(scorer, section, line));
+            best_aspect = best_aspect.max(scorer.part_aspect_share(item, &line.text));
         }
         let mut kept: Vec<DraftLine> = Vec::new();
         for line in all {
@@ -55,14 +59,16 @@ pub(super) fn cut_irrelevant(
             let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&line.text);
             let of_part = of_part(scorer, section, &line);
+            // A sentence on the subject alone stands only where none says more.
+            let on_aspect =
+                scorer.part_aspect_share(item, &line.text) >= best_aspect * MIN_ASPECT_SHARE;
             // A step need not repeat the question, nor a member of a list.
             let is_step = kinds[at] == QuestionKind::HowTo
                 && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
                     >= MIN_STEP_FIT;
-            if is_step
-                || relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
-                || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE
-            {
+            let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
+                || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
+            if is_step || near && on_aspect {
                 kept.push(line);
             } else {
                 cut += 1;

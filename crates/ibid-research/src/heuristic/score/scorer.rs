@@ -317,11 +317,25 @@ impl RelevanceScorer {
 
     /// Share of the words of what is asked of the subject in `text`, 0 to 1; 1 where the question has none.
     pub(crate) fn aspect_share(&mut self, text: &str) -> f32 {
-        let ids = self.ids(text);
         let aspect = self.aspect.clone();
+        self.share_in_use(&aspect, text)
+    }
+
+    /// Whether `text` has one of the words of what is asked besides the verb; `true` where the question has fewer than two.
+    pub(crate) fn has_aspect_noun(&mut self, text: &str) -> bool {
+        let ids = self.ids(text);
+        let verb = self.yes_no.as_ref().and_then(|claim| claim.verb);
+        let nouns: Vec<u32> =
+            self.aspect.iter().map(|term| term.id).filter(|id| Some(*id) != verb).collect();
+        nouns.len() < 2 || nouns.iter().any(|id| self.match_strength(*id, &ids) > 0.0)
+    }
+
+    /// Share of the weight of `terms` that `text` has in the question's use; 1 of no terms.
+    pub(super) fn share_in_use(&mut self, terms: &[WeightedTerm], text: &str) -> f32 {
+        let ids = self.ids(text);
         let mut all = 0.0;
         let mut matched = 0.0;
-        for term in &aspect {
+        for term in terms {
             let weight = self.weight(term);
             all += weight;
             if !self.word_use.differs(&mut self.lexicon, term.id, text) {

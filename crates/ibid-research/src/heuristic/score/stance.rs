@@ -67,18 +67,18 @@ impl RelevanceScorer {
         }
     }
 
-    /// Whether a clause denies the verb asked about. "Without" after the verb denies only what follows it: "the roof can carry
-    /// plants without strengthening".
+    /// Whether a clause denies the verb asked about. A contrast after the verb denies only what follows it: "the roof can carry
+    /// plants without strengthening", "snow is added, not compared".
     fn denies(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        const CONTRASTS: [&str; 4] = [" without ", ", not ", " rather than ", " instead of "];
         let words = &self.words.sentence;
-        let Some((before, _)) = clause.split_once(" without ").filter(|_| claim.verb.is_some())
-        else {
+        let contrast = CONTRASTS.iter().filter_map(|it| clause.find(it)).min();
+        let (Some(at), Some(verb)) = (contrast, claim.verb) else {
             return has_denial(clause, words);
         };
-        let before = format!("{before} ");
+        let before = format!("{} ", &clause[..at]);
         let ids = self.ids(&before);
-        let verb_is_before =
-            claim.verb.is_some_and(|verb| self.match_strength(verb, &ids) >= MIN_WORD_MATCH);
+        let verb_is_before = self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
         has_denial(if verb_is_before { &before } else { clause }, words)
     }
 
@@ -277,6 +277,11 @@ mod tests {
                 "Can any flat roof carry a green roof?",
                 "Most concrete flat roofs can carry an extensive green roof without strengthening.",
                 Stance::Against,
+            ),
+            (
+                "Do I add snow to the wet weight?",
+                "Snow is added to the saturated weight, not compared with it.",
+                Stance::For,
             ),
             (
                 "Do green roofs only cool rooms?",

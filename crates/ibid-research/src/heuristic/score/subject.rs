@@ -113,6 +113,16 @@ impl RelevanceScorer {
         self.part(item).map_or(0.0, |part| self.coverage(&part.terms, &ids))
     }
 
+    /// Share of the words that a part of the question asks of its subject in `text`, 0 to 1; that of the whole question for an
+    /// item that is no part.
+    pub(crate) fn part_aspect_share(&mut self, item: Option<ItemId>, text: &str) -> f32 {
+        let Some(aspect) = item.and_then(|item| self.part(item)).map(|part| part.aspect.clone())
+        else {
+            return self.aspect_share(text);
+        };
+        self.share_in_use(&aspect, text)
+    }
+
     fn part(&self, item: ItemId) -> Option<&ItemMatcher> {
         let mut matchers = self.item_matchers.iter();
         matchers.find(|it| it.item == item && it.facet.is_none() && !it.side)

@@ -9,6 +9,8 @@ use crate::thresholds::{
 use std::collections::BTreeSet;
 
 use super::heuristic::language::{confident_language, language};
+use super::heuristic::lexicon::spaced;
+use super::prompts;
 use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
 
@@ -94,6 +96,20 @@ pub(crate) fn has_unknown_statement<'a>(
     }
     let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
     (met.count() as f32) < MIN_PREDICATE_OVERLAP * others.len() as f32
+}
+
+/// Whether `text` gives a cause where none of `quotes` does: "roofs leak because membranes last 36 years" of a quote that only
+/// says how long they last. English only.
+pub(crate) fn adds_cause(text: &str, quotes: &[&str]) -> bool {
+    let Ok(phrases) = prompts::phrases() else {
+        return false;
+    };
+    let words = &phrases.sentence;
+    is_english(text)
+        && words.claimed_causes.any_in(&spaced(text))
+        && quotes
+            .iter()
+            .all(|quote| is_english(quote) && !words.quoted_causes.any_in(&spaced(quote)))
 }
 
 /// Minimum length of the first word of a sentence, in letters, that may be an unknown name.
@@ -303,6 +319,16 @@ mod tests {
         let known = ["It cost 1,200 euros in 2019."];
         assert!(!has_unknown_number("The price was 1200 euros.", &known));
         assert!(has_unknown_number("The price was 1,300 euros.", &known));
+    }
+
+    #[test]
+    fn a_cause_is_no_ones_addition() {
+        let quote = "The membrane under a green roof lasts 36 years on average, against 17 years on a bare roof.";
+        let added = "Green roofs leak because the membrane under a green roof lasts 36 years.";
+        assert!(adds_cause(added, &[quote]));
+        assert!(!adds_cause("The membrane lasts 36 years under a green roof.", &[quote]));
+        let caused = "Most leaks were due to cracked pipes.";
+        assert!(!adds_cause("Roofs leak because pipes crack.", &[quote, caused]));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::ask::{
 };
 use super::draft::{DraftLine, ReportDraft};
 use super::grounding::{
-    has_misplaced_name, has_unknown_code, has_unknown_number, has_unknown_statement,
+    adds_cause, has_misplaced_name, has_unknown_code, has_unknown_number, has_unknown_statement,
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
@@ -148,6 +148,7 @@ impl<'a> Quotes<'a> {
         has_unknown_number(&line.text, &quoted)
             || has_unknown_code(&line.text, known.clone())
             || has_unknown_statement(&line.text, known)
+            || adds_cause(&line.text, &quoted)
             || has_misplaced_name(&line.text, question, &quoted)
             || is_other_language(&line.text, self.brief)
     }

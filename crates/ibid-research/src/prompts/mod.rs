@@ -219,6 +219,8 @@ words!(SentenceWords {
     verbs: BTreeSet<String>,
     imperatives: BTreeSet<String>,
     announcements: Vec<String>,
+    claimed_causes: PhraseSet,
+    quoted_causes: PhraseSet,
     found_that: Vec<String>,
 });
 words!(ContentWords { definition: LackWords, steps: LackWords, code: LackWords });

@@ -6,8 +6,8 @@ use crate::heuristic::lexicon::StemInterner;
 /// A word of the question that tells by its form whether it is a verb.
 struct AskedWord {
     id: u32,
-    /// Whether it is a participle, "watered", and not the bare word, "fire".
-    participle: bool,
+    /// Whether it is a participle or an infinitive, "watered" or "to water", and not the bare word, "fire".
+    verb: bool,
 }
 
 /// How the question uses the words that it asks of its subject.
@@ -36,11 +36,13 @@ impl WordUse {
         verbs: &[u32],
     ) -> WordUse {
         let mut asked = Vec::new();
-        for word in tokens(question) {
+        let words = tokens(question);
+        for (nth, word) in words.iter().enumerate() {
             let id = lexicon.id(&word.text);
-            let participle = is_participle(&word.text);
-            if aspect.contains(&id) && (participle || !verbs.contains(&id)) {
-                asked.push(AskedWord { id, participle });
+            let infinitive = nth > 0 && words[nth - 1].text == "to";
+            let verb = infinitive || is_participle(&word.text);
+            if aspect.contains(&id) && (verb || !verbs.contains(&id)) {
+                asked.push(AskedWord { id, verb });
             }
         }
         WordUse { asked }
@@ -63,8 +65,8 @@ impl WordUse {
                 let before = words[nth - 1].text.as_str();
                 BEFORE_NOUN.contains(&before) || before.ends_with("ing")
             };
-            let verb = is_participle(&word.text) || asked.participle && !after_noun_marker;
-            if verb == asked.participle {
+            let verb = is_participle(&word.text) || asked.verb && !after_noun_marker;
+            if verb == asked.verb {
                 return false;
             }
         }
@@ -88,6 +90,9 @@ mod tests {
         assert!(differs(watered, "watered", "The first water left the roof."));
         assert!(!differs(watered, "watered", "Water a new roof once a week."));
         assert!(!differs(watered, "watered", "The roof was watered in the evening."));
+        let to_plant = "When is the best time to plant a roof?";
+        assert!(differs(to_plant, "plant", "A plant for a roof must survive frost."));
+        assert!(!differs(to_plant, "plant", "Plant plugs in late March."));
         let fire = "Is a roof a fire risk?";
         assert!(differs(fire, "fire", "Most is emitted by firing clay."));
         assert!(!differs(fire, "fire", "We found 17 fires on roofs."));

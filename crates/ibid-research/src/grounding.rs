@@ -8,9 +8,11 @@ use crate::thresholds::{
 };
 use std::collections::BTreeSet;
 
+use super::heuristic::intake::is_weak;
 use super::heuristic::language::{confident_language, language};
 use super::heuristic::lexicon::spaced;
 use super::prompts;
+use super::thesaurus;
 use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
 
@@ -110,6 +112,32 @@ pub(crate) fn adds_cause(text: &str, quotes: &[&str]) -> bool {
         && quotes
             .iter()
             .all(|quote| is_english(quote) && !words.quoted_causes.any_in(&spaced(quote)))
+}
+
+/// Whether `text` has words of what is asked, and `quotes` have none of these: such a sentence only seems to answer, "leaks can
+/// be prevented by planting plugs" of a quote on planting. What is asked is the question, `asked`, without its subject. English
+/// only.
+pub(crate) fn borrows_question(text: &str, asked: &str, subject: &str, quotes: &[&str]) -> bool {
+    if !is_english(text) || !quotes.iter().all(|quote| is_english(quote)) {
+        return false;
+    }
+    let of_subject = content_stems(subject);
+    let asks = tokens(asked).into_iter().filter(|word| !is_stop_word(&word.text));
+    let asks: BTreeSet<String> = asks
+        .filter(|word| !is_weak(&word.text))
+        .map(|word| stem(&word.text))
+        .filter(|stem| !of_subject.contains(stem))
+        .collect();
+    let said = content_stems(text);
+    let borrowed: Vec<&String> = asks.iter().filter(|stem| said.contains(stem)).collect();
+    let there: BTreeSet<String> = quotes.iter().flat_map(|quote| content_stems(quote)).collect();
+    let quoted = |stem: &str| {
+        there.contains(stem)
+            || thesaurus::synonyms(stem)
+                .chain(thesaurus::related(stem))
+                .any(|it| there.contains(it))
+    };
+    !borrowed.is_empty() && !borrowed.iter().any(|stem| quoted(stem))
 }
 
 /// Minimum length of the first word of a sentence, in letters, that may be an unknown name.
@@ -319,6 +347,22 @@ mod tests {
         let known = ["It cost 1,200 euros in 2019."];
         assert!(!has_unknown_number("The price was 1200 euros.", &known));
         assert!(has_unknown_number("The price was 1,300 euros.", &known));
+    }
+
+    #[test]
+    fn words_of_the_question_are_no_evidence() {
+        let asked = "Why do green roofs leak and how can leaks be prevented?";
+        let borrows =
+            |text: &str, quote: &str| borrows_question(text, asked, "green roofs", &[quote]);
+        let planting = "Plant plugs at 16 to 20 per square metre, or roll out a sedum mat.";
+        assert!(borrows(
+            "Leaks can be prevented by planting plugs at 16 per square metre.",
+            planting
+        ));
+        assert!(!borrows("Plugs are planted at 16 per square metre.", planting));
+        let test =
+            "The most frequent mistake is to skip the flood test: a leak found later costs more.";
+        assert!(!borrows("A flood test prevents leaks that cost more.", test));
     }
 
     #[test]

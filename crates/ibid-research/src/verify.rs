@@ -18,7 +18,8 @@ use super::ask::{
 };
 use super::draft::{DraftLine, ReportDraft};
 use super::grounding::{
-    adds_cause, has_misplaced_name, has_unknown_code, has_unknown_number, has_unknown_statement,
+    adds_cause, borrows_question, has_misplaced_name, has_unknown_code, has_unknown_number,
+    has_unknown_statement,
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
@@ -144,11 +145,13 @@ impl<'a> Quotes<'a> {
     fn is_made_up(&self, line: &DraftLine) -> bool {
         let quoted = self.for_line(line);
         let question = self.brief.question.as_str();
+        let subject = self.brief.subjects.first().map_or("", String::as_str);
         let known = quoted.iter().copied().chain([question]);
         has_unknown_number(&line.text, &quoted)
             || has_unknown_code(&line.text, known.clone())
             || has_unknown_statement(&line.text, known)
             || adds_cause(&line.text, &quoted)
+            || borrows_question(&line.text, question, subject, &quoted)
             || has_misplaced_name(&line.text, question, &quoted)
             || is_other_language(&line.text, self.brief)
     }

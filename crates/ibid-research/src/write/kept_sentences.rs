@@ -48,32 +48,36 @@ pub(super) fn cut_irrelevant(
         let all = lines(section);
         let item = section.item;
         let mut best_of_part: f32 = 0.0;
-        let mut best_aspect: f32 = 0.0;
         for line in &all {
             best_of_part = best_of_part.max(of_part(scorer, section, line));
-            best_aspect = best_aspect.max(scorer.part_aspect_share(item, &line.text));
         }
-        let mut kept: Vec<DraftLine> = Vec::new();
+        let mut kept: Vec<(DraftLine, f32)> = Vec::new();
         for line in all {
             let relevance = scorer.relevance(&line.text);
             let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&line.text);
             let of_part = of_part(scorer, section, &line);
-            // A sentence on the subject alone stands only where none says more.
-            let on_aspect =
-                scorer.part_aspect_share(item, &line.text) >= best_aspect * MIN_ASPECT_SHARE;
             // A step need not repeat the question, nor a member of a list.
             let is_step = kinds[at] == QuestionKind::HowTo
                 && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
                     >= MIN_STEP_FIT;
             let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
-            if is_step || near && on_aspect {
-                kept.push(line);
+            if is_step {
+                kept.push((line, 1.0));
+            } else if near {
+                let share = scorer.part_aspect_share(section.item, &line.text);
+                kept.push((line, share));
             } else {
                 cut += 1;
             }
         }
+        // A sentence on the subject alone stands only where none says more.
+        let least = kept.iter().map(|(_, share)| *share).fold(0.0, f32::max) * MIN_ASPECT_SHARE;
+        let before = kept.len();
+        kept.retain(|(_, share)| *share >= least);
+        cut += (before - kept.len()) as u32;
+        let kept: Vec<DraftLine> = kept.into_iter().map(|(line, _)| line).collect();
         sections[at].paragraphs =
             kept.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect();
     }

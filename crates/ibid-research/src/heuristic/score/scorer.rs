@@ -44,7 +44,7 @@ pub(crate) struct RelevanceScorer {
     pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
     /// The terms of what is asked of the subject: "watered" of "when should a green roof be watered".
-    aspect: Vec<WeightedTerm>,
+    pub(super) aspect: Vec<WeightedTerm>,
     /// How the question uses the words of its aspect.
     word_use: WordUse,
     /// The terms of each side of a comparison.

@@ -18,6 +18,9 @@ const SUBJECT_WINDOW: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
 const MAX_DECIDING_WORDS: usize = 6;
 
+/// Maximum number of words of what is asked of which a sentence of a model must have some.
+const MAX_SHORT_ASPECT: usize = 4;
+
 /// Share of the words of a question that the lead of a sentence about its subject has.
 const MIN_LEAD_OVERLAP: f32 = 0.6;
 
@@ -116,10 +119,14 @@ impl RelevanceScorer {
     /// Share of the words that a part of the question asks of its subject in `text`, 0 to 1; that of the whole question for an
     /// item that is no part.
     pub(crate) fn part_aspect_share(&mut self, item: Option<ItemId>, text: &str) -> f32 {
-        let Some(aspect) = item.and_then(|item| self.part(item)).map(|part| part.aspect.clone())
-        else {
-            return self.aspect_share(text);
+        let aspect = match item.and_then(|item| self.part(item)) {
+            Some(part) => part.aspect.clone(),
+            None => self.aspect.clone(),
         };
+        // Of a long question no sentence has most of the words.
+        if aspect.len() > MAX_SHORT_ASPECT {
+            return 1.0;
+        }
         self.share_in_use(&aspect, text)
     }
 

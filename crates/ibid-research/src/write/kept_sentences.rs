@@ -46,7 +46,6 @@ pub(super) fn cut_irrelevant(
     for at in (0..sections.len()).filter(|at| kinds[*at] != QuestionKind::List) {
         let section = &sections[at];
         let all = lines(section);
-        let item = section.item;
         let mut best_of_part: f32 = 0.0;
         for line in &all {
             best_of_part = best_of_part.max(of_part(scorer, section, line));

@@ -58,9 +58,9 @@ impl RelevanceScorer {
         let only_some = claim.asks_every && words.some.any_in(clause) && !denied;
         if only_some || denied != opposes(&claim.asked, clause, words) {
             Stance::Against
-        } else if claim.asks_only && !words.only.any_in(clause) {
-            Stance::Neutral
-        } else if words.qualified.any_in(clause) && !words.qualified.any_in(&claim.asked) {
+        } else if claim.asks_only && !words.only.any_in(clause)
+            || words.qualified.any_in(clause) && !words.qualified.any_in(&claim.asked)
+        {
             Stance::Neutral
         } else {
             Stance::For

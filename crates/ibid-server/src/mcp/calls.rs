@@ -23,7 +23,7 @@ use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
 use crate::request::{ResearchRequest, read_fields};
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
-use ibid_core::domain::{OutputMode, SourceId};
+use ibid_core::domain::{OutputMode, Report, SourceId};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, ErrorKind, Result};
@@ -320,22 +320,9 @@ impl McpServer {
         {
             out[name] = result[name].clone();
         }
-        let Some(report) = known.report.as_deref() else {
-            return Ok(out);
-        };
-        out["summary"] = summary(report).into();
-        out["key_findings"] =
-            report.findings.iter().take(MAX_FINDINGS).map(|finding| finding.claim.text()).collect();
-        let sources = result["sources"].as_array().into_iter().flatten();
-        out["sources"] = sources
-            .map(|source| {
-                let fields = ["id", "n", "type", "title", "url", "snippet"];
-                fields.into_iter().map(|name| (name, source[name].clone())).collect::<Value>()
-            })
-            .collect();
-        out["checks"] = result["checks"].clone();
-        out["report_uri"] = format!("ibid://runs/{run}/report.md").into();
-        out["next"] = "call research_result with this run_id for the whole text".into();
+        if let Some(report) = known.report.as_deref() {
+            add_report(&mut out, report, &result);
+        }
         Ok(out)
     }
 
@@ -456,6 +443,23 @@ fn research_request(tool: &str, arguments: Value) -> Result<ResearchRequest> {
         "agentic_search" => Ok(read_fields::<AgenticSearchInput>(arguments)?.into()),
         _ => ResearchRequest::parse(arguments),
     }
+}
+
+/// Adds the parts of `report` that hosts show, and where the rest of it is.
+fn add_report(out: &mut Value, report: &Report, result: &Value) {
+    out["summary"] = summary(report).into();
+    out["key_findings"] =
+        report.findings.iter().take(MAX_FINDINGS).map(|finding| finding.claim.text()).collect();
+    let sources = result["sources"].as_array().into_iter().flatten();
+    out["sources"] = sources
+        .map(|source| {
+            let fields = ["id", "n", "type", "title", "url", "snippet"];
+            fields.into_iter().map(|name| (name, source[name].clone())).collect::<Value>()
+        })
+        .collect();
+    out["checks"] = result["checks"].clone();
+    out["report_uri"] = format!("ibid://runs/{}/report.md", report.run).into();
+    out["next"] = "call research_result with this run_id for the whole text".into();
 }
 
 /// The sources that were read so far, each with the first sentence that was taken from it.

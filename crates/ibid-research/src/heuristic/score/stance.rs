@@ -262,6 +262,14 @@ mod tests {
                 "The leak was first blamed on the green roof.",
                 Stance::Neutral,
             ),
+        ] {
+            assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_decides_with_what_is_claimed_of_the_object() {
+        for (asked, text, wanted) in [
             (
                 "Do green roofs cool cities?",
                 "Flats under green roofs are cooler on hot days, according to Dr. Ekwueme, who heads the city's Office for Climate.",

@@ -29,10 +29,20 @@ pub(crate) fn with_safe_headings(brief: &Brief, mut reply: PlanReply) -> Result<
 
 /// The text on one line, without markup, addresses, citation marks, and characters that cannot be seen.
 fn plain_line(text: &str) -> String {
-    let text = without_brackets(&without_tags(&strip_invisible(text)));
+    let mut text: String = strip_invisible(text).chars().map(fold_width).collect();
+    // What is left of a tag can make another.
+    loop {
+        let bare = without_tags(&text);
+        if bare == text {
+            break;
+        }
+        text = bare;
+    }
+    let text = without_brackets(&text);
     let is_address = |word: &&str| {
         let word = word.to_lowercase();
-        word.contains("://") || word.contains("www.") || word.starts_with("mailto:")
+        let path = word.split_once('/').is_some_and(|(host, _)| host.contains('.'));
+        path || word.contains("://") || word.contains("www.") || word.starts_with("mailto:")
     };
     let words = text.split_whitespace().filter(|word| !is_address(word));
     let line = words.collect::<Vec<_>>().join(" ");
@@ -44,6 +54,14 @@ fn plain_line(text: &str) -> String {
     let line = line.trim_start_matches(begins).trim_end_matches(ends);
     let is_wordless = !line.chars().any(char::is_alphanumeric);
     if is_wordless { String::new() } else { line.split_whitespace().collect::<Vec<_>>().join(" ") }
+}
+
+/// The ASCII character of a full-width form.
+fn fold_width(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
 }
 
 /// Removes `<b>`, `</b>` and `<!-- … -->`; keeps a `<` that begins no tag.

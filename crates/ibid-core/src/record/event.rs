@@ -87,6 +87,7 @@ pub enum Event {
     RunResumed {
         after: u64,
         in_doubt: u32,
+        /// The most that all calls may have cost whose answer this or an earlier interruption lost.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         in_doubt_usd: Option<f64>,
     },

@@ -2,18 +2,21 @@
 //!
 //! A service may accept tomorrow what it refuses today, so a refusal is forgotten after some days. If the file cannot be
 //! read or written, refusals are learned anew.
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::Parameter;
-use ibid_core::files::{private_dir, write_private};
+use ibid_core::files::{open_no_follow, private_dir, write_private};
 
 /// How long a refusal is remembered, in days.
 const KEEP_DAYS: u64 = 7;
 /// The file in the cache.
 const FILE: &str = "model-refusals.json";
+/// Most bytes of the file.
+const MAX_BYTES: u64 = 256 << 10;
 /// Most refusals that are kept, of all models.
 const MAX_KEPT: usize = 500;
 
@@ -54,7 +57,9 @@ impl RefusalFile {
         let is_own = |it: &Refusal| it.model == model && it.base_url == base_url;
         let (own, mut all): (Vec<Refusal>, Vec<Refusal>) =
             self.read(day).into_iter().partition(is_own);
-        for (nth, parameter) in refused.iter().enumerate() {
+        // Without a limit the budget is no wall: that is asked anew each time.
+        let refused = refused.iter().filter(|it| **it != Parameter::MaxTokens);
+        for (nth, parameter) in refused.enumerate() {
             let known = own.get(nth).filter(|it| it.parameter == *parameter);
             all.push(Refusal {
                 model: model.to_owned(),
@@ -69,8 +74,12 @@ impl RefusalFile {
     }
 
     fn read(&self, day: u64) -> Vec<Refusal> {
-        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        let mut all: Vec<Refusal> = serde_json::from_str(&text).unwrap_or_default();
+        let mut text = Vec::new();
+        // Neither a link nor a pipe is opened, and no more is read than was written.
+        if let Ok(file) = std::path::absolute(&self.0).and_then(|path| open_no_follow(&path)) {
+            let _ = file.take(MAX_BYTES).read_to_end(&mut text);
+        }
+        let mut all: Vec<Refusal> = serde_json::from_slice(&text).unwrap_or_default();
         all.retain(|it| it.day <= day && day - it.day < KEEP_DAYS);
         all
     }
@@ -82,7 +91,9 @@ impl RefusalFile {
         }
         let next = self.0.with_extension(format!("{}.tmp", std::process::id()));
         write_private(&next, &serde_json::to_vec(all)?)?;
-        std::fs::rename(&next, &self.0)
+        std::fs::rename(&next, &self.0).inspect_err(|_| {
+            let _ = std::fs::remove_file(&next);
+        })
     }
 }
 
@@ -109,6 +120,8 @@ mod tests {
         assert_eq!(read(106).filter(|it| it.0 == "custom/a").count(), 2);
         assert_eq!(read(107).count(), 1, "the first is a week old");
         assert_eq!(read(110).count(), 0);
+        file.set_on(110, "custom/c", "http://c", &[Parameter::MaxTokens]);
+        assert_eq!(read(110).count(), 0, "the limit of an answer is never left out by heart");
         std::fs::write(&file.0, "broken").unwrap();
         assert_eq!(file.of_model("custom/a", "http://a"), []);
     }

@@ -44,6 +44,11 @@ pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<S
     }
 }
 
+/// Words before a condition that turn it around or weaken it: "except when", "not if", "even if".
+const TURNING: &[&str] =
+    &["except", "not", "even", "only", "but", "as", "what", "and", "or", "unless"];
+/// Maximum number of characters of a condition that is repeated.
+const MAX_CONDITION_CHARS: usize = 120;
 /// Words that begin a condition of a figure.
 const CONDITIONS: &[&str] = &["when", "if", "including", "excluding", "unless"];
 /// Maximum number of words of a condition that is repeated.
@@ -54,6 +59,13 @@ const MAX_CONDITION_WORDS: usize = 16;
 fn tail_after(text: &str, markers: &[&str]) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let at = words.iter().rposition(|word| markers.contains(&word.to_lowercase().as_str()))?;
+    let before = at.checked_sub(1).map(|at| words[at].to_lowercase());
+    let turned = before.is_some_and(|word| TURNING.contains(&word.trim_end_matches(',')));
+    let bound = markers == ["than"]
+        && words.get(at + 1).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    if turned || bound {
+        return None;
+    }
     let from = if markers == ["than"] { at + 1 } else { at };
     let mut tail: Vec<&str> = Vec::new();
     for word in words.iter().skip(from).take(MAX_CONDITION_WORDS) {
@@ -61,7 +73,8 @@ fn tail_after(text: &str, markers: &[&str]) -> Option<String> {
             word.ends_with([';', '.', '?', '!']) || markers == ["than"] && word.ends_with(',');
         tail.push(word.trim_end_matches([',', ';', '.', '?', '!']));
         if ends {
-            return Some(tail.join(" "));
+            let text = tail.join(" ");
+            return (text.chars().count() <= MAX_CONDITION_CHARS).then_some(text);
         }
         if word.ends_with(',')
             && let Some(last) = tail.last_mut()
@@ -71,6 +84,9 @@ fn tail_after(text: &str, markers: &[&str]) -> Option<String> {
     }
     let whole = from + tail.len() == words.len();
     let text = tail.join(" ");
+    if text.chars().count() > MAX_CONDITION_CHARS {
+        return None;
+    }
     (!tail.is_empty())
         .then(|| if whole { text } else { format!("{}…", text.trim_end_matches(',')) })
 }
@@ -167,7 +183,18 @@ mod tests {
             ),
             Some("when crane, scaffold and fees are counted".to_owned())
         );
-        assert_eq!(tail_after("A roof costs 110 euros on average.", CONDITIONS), None);
+        for text in [
+            "A roof costs 110 euros on average.",
+            "A roof costs 110 euros, except when crane and fees are counted.",
+            "A roof costs 110 euros, but not if it is built in winter.",
+        ] {
+            assert_eq!(tail_after(text, CONDITIONS), None, "{text}");
+        }
+        assert_eq!(tail_after("A roof costs more than 110 euros.", &["than"]), None);
+        assert_eq!(
+            tail_after(&format!("It costs 110 euros when {}.", "a".repeat(500)), CONDITIONS),
+            None
+        );
     }
 
     #[test]

@@ -67,7 +67,8 @@ pub(crate) fn rank_points<'a>(
             fit,
             share: scorer.term_share(&point.text),
             early: scorer.begins_with_subject(&point.text),
-            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]]),
+            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]])
+                && !scorer.requires_more(&point.text),
             has_head: scorer.has_asked_head(&point.text),
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;

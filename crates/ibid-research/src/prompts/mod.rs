@@ -207,6 +207,7 @@ words!(SentenceWords {
     no_negation: Vec<String>,
     clause_breaks: Vec<String>,
     relating: BTreeSet<String>,
+    framed: PhraseSet,
     only: PhraseSet,
     every: PhraseSet,
     some: PhraseSet,

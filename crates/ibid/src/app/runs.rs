@@ -160,8 +160,17 @@ impl App {
                 .await?
                 .with_replay(replay_log);
         let add_prior_spend = providers.prior_spend.take();
-        let spent = add_prior_spend.map(|add| add(&journal.usage(), journal.in_doubt_prompts()));
+        let mut prior = journal.usage();
+        let lost_before = lost_before(&past);
+        if lost_before > 0.0 {
+            prior.usd = Some(prior.usd.unwrap_or(0.0) + lost_before);
+        }
+        let spent = add_prior_spend.map(|add| add(&prior, journal.in_doubt_prompts()));
         log.emit(begin_event(&past, &journal, spent.as_ref().and_then(|spent| spent())));
+        if journal.in_doubt() > 0 {
+            // What was lost is on record before the same calls are sent again.
+            log.flush().await?;
+        }
         let finish = Arc::new(AtomicBool::new(false));
         let (preparing_sender, preparing) = watch::channel(None);
         let (waits_sender, waits) = watch::channel(None);
@@ -224,6 +233,17 @@ impl App {
         }
         Ok(providers)
     }
+}
+
+/// The most that calls may have cost, US dollars, whose answers earlier interruptions lost. A call that was sent again and
+/// answered since was lost before all the same.
+fn lost_before(past: &[Envelope]) -> f64 {
+    let mut events = past.iter().rev().map(|envelope| &envelope.event);
+    let resumed = events.find_map(|event| match event {
+        Event::RunResumed { in_doubt_usd, .. } => Some(*in_doubt_usd),
+        _ => None,
+    });
+    resumed.flatten().unwrap_or(0.0)
 }
 
 /// `run.started` for a run that no worker has begun yet, also one that waited in a queue, else `run.resumed`.

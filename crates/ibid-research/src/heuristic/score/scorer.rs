@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 use crate::heuristic::answer_shape::asks_recurring_time;
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
-use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::{comparison_sides, distinguishing_words};
 use crate::heuristic::sentence::{measures, years_at};
 use crate::prompts;
 use crate::prompts::Phrases;
 use ibid_core::Result;
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{Number, is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind, SourceId};
 
 use super::casing::Casing;
@@ -367,6 +367,17 @@ impl RelevanceScorer {
             let ids = self.ids(&word.text);
             self.coverage(&self.question, &ids) > 0.0
         })
+    }
+
+    /// Whether `text` requires more of a unit than the question has: "thyme needs 10 cm" for "which plants suit 8 cm".
+    pub(crate) fn requires_more(&self, text: &str) -> bool {
+        let said = measures(text);
+        let more = |asked: &Number| {
+            let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
+            same_unit.peek().is_some() && same_unit.all(|it| it.value > asked.value)
+        };
+        self.words.sentence.requiring.any_in(&spaced(text))
+            && measures(&self.question_text).iter().filter(|it| it.unit.is_some()).any(more)
     }
 
     /// Whether `text` has amounts of a unit that the question has, but not the amount of the question.

@@ -27,6 +27,10 @@ impl RelevanceScorer {
 
     fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
         let words = &self.words.sentence;
+        let quoted = text.contains(['“', '”', '"']);
+        if quoted || words.framed.any_in(spaced) && !words.framed.any_in(&claim.asked) {
+            return Stance::Neutral;
+        }
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
@@ -290,6 +294,16 @@ mod tests {
                 "Do I add snow to the wet weight?",
                 "Snow is added to the saturated weight, not compared with it.",
                 Stance::For,
+            ),
+            (
+                "Do vaccines cause autism?",
+                "The hypothesis that vaccines cause autism has been rejected by every large study.",
+                Stance::Neutral,
+            ),
+            (
+                "Does exercise reduce depression?",
+                "There is no question that exercise reduces depression.",
+                Stance::Neutral,
             ),
             (
                 "Do green roofs only cool rooms?",

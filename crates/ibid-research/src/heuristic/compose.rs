@@ -102,13 +102,14 @@ pub(crate) fn compose_report(
     let mut findings = Vec::new();
     let mut sections = Vec::new();
     if question.mode == OutputMode::Report {
-        for point in pick_findings(notes, brief.kind, leading, &page) {
+        let undisputed = undisputed_points(notes, leading, &conflicts);
+        for point in pick_findings(notes, brief.kind, &undisputed, &page) {
             let line = page.write_point(point);
             let rank = ranked.iter().find(|it| std::ptr::eq(it.point, point));
             let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
             findings.push((line, mark));
         }
-        sections = sections_by_item(brief, scorer, leading, &parts, &mut page);
+        sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
     }
     Ok(Some(ReportDraft {
         title: title(question, brief),
@@ -331,6 +332,21 @@ fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
 
 fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
     notes.plan.items().first().is_some_and(|item| item.id == id)
+}
+
+/// The points that are no side of a conflict: those stand in it, beside what disputes them.
+fn undisputed_points<'a>(
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+    conflicts: &[DraftConflict],
+) -> Vec<RankedPoint<'a>> {
+    let sides = || conflicts.iter().flat_map(|conflict| &conflict.sides);
+    let disputed = |it: &RankedPoint<'_>| {
+        let own = |at: &usize| notes.evidence[*at].id;
+        sides()
+            .any(|side| it.point.evidence.iter().map(own).any(|id| side.1.evidence.contains(&id)))
+    };
+    ranked.iter().filter(|it| !disputed(it)).copied().collect()
 }
 
 /// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::cli::{ASKED, TestHome};
-use crate::model::http::{answer, is_whole};
+use crate::model::http::{answer, read_request};
 use crate::served::{Answer, Served, messages};
 
 mod keys;
@@ -36,12 +36,8 @@ impl Counted {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let counted = counted.clone();
                 tokio::spawn(async move {
-                    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-                    while !is_whole(&request) {
-                        match socket.read(&mut buffer).await {
-                            Ok(n @ 1..) => request.extend_from_slice(&buffer[..n]),
-                            _ => return,
-                        }
+                    if read_request(&mut socket).await.is_none() {
+                        return;
                     }
                     // What has come whole is billed, whether anybody waits for the answer or not.
                     counted.send_modify(|it| *it += 1);

@@ -59,6 +59,18 @@ pub(crate) async fn serve_in_turn(acts: Vec<Act>) -> Server {
     Server { url, heard }
 }
 
+/// The bytes of one request; `None` where the caller goes away before its end.
+pub(crate) async fn read_request(socket: &mut tokio::net::TcpStream) -> Option<Vec<u8>> {
+    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+    while !is_whole(&request) {
+        match tokio::io::AsyncReadExt::read(socket, &mut buffer).await {
+            Ok(n @ 1..) => request.extend_from_slice(&buffer[..n]),
+            _ => return None,
+        }
+    }
+    Some(request)
+}
+
 pub(crate) fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {

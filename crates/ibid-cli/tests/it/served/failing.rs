@@ -3,14 +3,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use super::Served;
 use super::people::{asked, user};
 use crate::cli::{ASKED, TestHome};
 use crate::fetch::Site;
-use crate::model::http::{answer, is_whole};
+use crate::model::http::{answer, read_request};
 
 const OPERATOR: &str = "correct-horse";
 
@@ -27,13 +27,9 @@ async fn services(web: u16) -> u16 {
         while let Ok((mut socket, _)) = listener.accept().await {
             let calls = Arc::clone(&calls);
             tokio::spawn(async move {
-                let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-                while !is_whole(&request) {
-                    match socket.read(&mut buffer).await {
-                        Ok(n @ 1..) => request.extend_from_slice(&buffer[..n]),
-                        _ => return,
-                    }
-                }
+                let Some(request) = read_request(&mut socket).await else {
+                    return;
+                };
                 let request = String::from_utf8_lossy(&request).to_lowercase();
                 let path = request.split(' ').nth(1).unwrap_or_default();
                 let nth = calls.fetch_add(1, Ordering::SeqCst);

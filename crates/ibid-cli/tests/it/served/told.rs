@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 
 use super::Served;
 use super::people::{asked, user};
 use crate::cli::{ASKED, Outcome, TestHome};
-use crate::model::http::{answer, is_whole};
+use crate::model::http::{answer, read_request};
 
 const UNANSWERED: &str = "Who won the chess olympiad in 1978?";
 
@@ -138,12 +138,8 @@ async fn mute(speaks: Arc<AtomicBool>) -> (u16, Arc<AtomicUsize>) {
         while let Ok((mut socket, _)) = listener.accept().await {
             let (speaks, count) = (Arc::clone(&speaks), Arc::clone(&count));
             tokio::spawn(async move {
-                let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-                while !is_whole(&request) {
-                    match socket.read(&mut buffer).await {
-                        Ok(n @ 1..) => request.extend_from_slice(&buffer[..n]),
-                        _ => return,
-                    }
+                if read_request(&mut socket).await.is_none() {
+                    return;
                 }
                 count.fetch_add(1, Ordering::SeqCst);
                 while !speaks.load(Ordering::SeqCst) {
@@ -156,6 +152,17 @@ async fn mute(speaks: Arc<AtomicBool>) -> (u16, Arc<AtomicUsize>) {
         }
     });
     (port, heard)
+}
+
+/// The settings of a model at `base` that costs ten dollars a million tokens, without engines.
+fn priced_model(base: &str) -> [(&str, &str); 5] {
+    [
+        ("IBID_MODEL", "openai:m-1"),
+        ("OPENAI_API_KEY", "sk-test"),
+        ("OPENAI_BASE_URL", base),
+        ("IBID_PRICE", "10/10"),
+        ("IBID_ENGINES", "none"),
+    ]
 }
 
 /// Starts a command, and kills it when it has called the model.
@@ -182,13 +189,7 @@ async fn a_call_is_charged_each_time_that_its_answer_is_lost() {
         let speaks = Arc::new(AtomicBool::new(false));
         let (port, heard) = mute(Arc::clone(&speaks)).await;
         let base = format!("http://127.0.0.1:{port}/v1");
-        let env = [
-            ("IBID_MODEL", "openai:m-1"),
-            ("OPENAI_API_KEY", "sk-test"),
-            ("OPENAI_BASE_URL", base.as_str()),
-            ("IBID_PRICE", "1/1"),
-            ("IBID_ENGINES", "none"),
-        ];
+        let env = priced_model(&base);
         let docs = desk.docs();
         kill_when_called(&desk, &["run", ASKED, "--folder", &docs, "-q"], env, &heard).await;
         for _ in 1..kills {
@@ -209,13 +210,7 @@ async fn what_a_lost_call_is_charged_at_most_is_told() {
     let speaks = Arc::new(AtomicBool::new(false));
     let (port, heard) = mute(Arc::clone(&speaks)).await;
     let base = format!("http://127.0.0.1:{port}/v1");
-    let env = [
-        ("IBID_MODEL", "openai:m-1"),
-        ("OPENAI_API_KEY", "sk-test"),
-        ("OPENAI_BASE_URL", &base),
-        ("IBID_PRICE", "10/10"),
-        ("IBID_ENGINES", "none"),
-    ];
+    let env = priced_model(&base);
     let docs = desk.docs();
     kill_when_called(&desk, &["run", ASKED, "--folder", &docs, "-q"], env, &heard).await;
     speaks.store(true, Ordering::SeqCst);

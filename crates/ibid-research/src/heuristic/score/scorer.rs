@@ -14,7 +14,7 @@ use crate::heuristic::sentence::{measures, years_at};
 use crate::prompts;
 use crate::prompts::Phrases;
 use ibid_core::Result;
-use ibid_core::domain::words::{Number, is_stop_word, tokens};
+use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind, SourceId};
 
 use super::casing::Casing;
@@ -322,12 +322,12 @@ impl RelevanceScorer {
     }
 
     /// Whether `text` has one of the words of what is asked besides the verb; `true` where the question has fewer than two.
-    pub(crate) fn has_aspect_noun(&mut self, text: &str) -> bool {
+    pub(crate) fn has_asked_word_besides_verb(&mut self, text: &str) -> bool {
         let ids = self.ids(text);
         let verb = self.yes_no.as_ref().and_then(|claim| claim.verb);
-        let nouns: Vec<u32> =
+        let others: Vec<u32> =
             self.aspect.iter().map(|term| term.id).filter(|id| Some(*id) != verb).collect();
-        nouns.len() < 2 || nouns.iter().any(|id| self.match_strength(*id, &ids) > 0.0)
+        others.len() < 2 || others.iter().any(|id| self.match_strength(*id, &ids) > 0.0)
     }
 
     /// Share of the weight of `terms` that `text` has in the question's use; 1 of no terms.
@@ -371,21 +371,21 @@ impl RelevanceScorer {
 
     /// Whether `text` requires more of a unit than the question has: "thyme needs 10 cm" for "which plants suit 8 cm".
     pub(crate) fn requires_more(&self, text: &str) -> bool {
-        let said = measures(text);
-        let more = |asked: &Number| {
-            let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
-            same_unit.peek().is_some() && same_unit.all(|it| it.value > asked.value)
-        };
         self.words.sentence.requiring.any_in(&spaced(text))
-            && measures(&self.question_text).iter().filter(|it| it.unit.is_some()).any(more)
+            && self.has_only_amounts(text, |said, asked| said > asked)
     }
 
     /// Whether `text` has amounts of a unit that the question has, but not the amount of the question.
     pub(crate) fn is_on_other_amount(&self, text: &str) -> bool {
+        self.has_only_amounts(text, |said, asked| said != asked)
+    }
+
+    /// Whether `text` has amounts of a unit of the question, all of which compare with the asked one as `compares` says.
+    fn has_only_amounts(&self, text: &str, compares: impl Fn(f64, f64) -> bool) -> bool {
         let said = measures(text);
         measures(&self.question_text).iter().filter(|asked| asked.unit.is_some()).any(|asked| {
             let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
-            same_unit.peek().is_some() && same_unit.all(|it| it.value != asked.value)
+            same_unit.peek().is_some() && same_unit.all(|it| compares(it.value, asked.value))
         })
     }
 

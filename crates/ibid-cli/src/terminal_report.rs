@@ -2,7 +2,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::console::{Palette, strip_ansi};
-use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout};
+use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, Verdict};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
@@ -21,9 +21,9 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
     page.text("", &page.paint.bold(&single_line(&report.title)));
     page.gap();
     short_answer(&mut page, report);
-    if let Some(text) = introduction::introduction(report, single_line) {
+    if let Some(text) = introduction::introduction(report) {
         page.heading("Introduction");
-        page.text("", &text);
+        page.opened_paragraph(&report.introduction, &text);
         page.gap();
     }
     if !report.findings.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
     open_points(&mut page, report);
     if let Some(text) = introduction::conclusion(report, single_line) {
         page.heading("Conclusion");
-        page.text("", &text);
+        page.opened_paragraph(&report.conclusion, &text);
         page.gap();
     }
     if !report.unlisted {
@@ -84,7 +84,12 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
     }
     let bar = page.paint.cyan("▌ ");
     let text: Vec<String> = report.short.iter().map(|report| page.sentence(report)).collect();
-    page.hanging_text(&bar, &text.join(" "));
+    let verdict = match report.verdict {
+        Some(Verdict::Yes) => page.paint.bold("Yes. "),
+        Some(Verdict::No) => page.paint.bold("No. "),
+        None => String::new(),
+    };
+    page.hanging_text(&bar, &format!("{verdict}{}", text.join(" ")));
     let why: Vec<String> = report.confidence.why.iter().map(|report| single_line(report)).collect();
     let level = format!("Confidence: {}", report.confidence.level.as_str());
     let why = page.paint.dim(&format!(" — {}", why.join("; ")));
@@ -176,6 +181,13 @@ impl ReportWriter {
     fn heading(&mut self, text: &str) {
         let text = self.paint.style("1;36", text);
         self.text("", &text);
+    }
+
+    /// Sentences and the counted text that follows them.
+    fn opened_paragraph(&mut self, claims: &[Claim], counted: &str) {
+        let mut sentences: Vec<String> = claims.iter().map(|claim| self.sentence(claim)).collect();
+        sentences.push(counted.to_owned());
+        self.text("", sentences.join(" ").trim());
     }
 
     fn sentence(&self, claim: &Claim) -> String {

@@ -294,9 +294,9 @@ impl DocumentBuilder<'_> {
     fn report(&mut self) {
         let it = self.report;
         self.short_answer();
-        if let Some(text) = introduction::introduction(it, plain_line) {
+        if let Some(text) = introduction::introduction(it) {
             self.heading(1, "Introduction");
-            self.blocks.push(paragraph(text));
+            self.opened_paragraph(&it.introduction, &text);
         }
         if !it.findings.is_empty() {
             self.heading(1, "Key findings");
@@ -337,13 +337,20 @@ impl DocumentBuilder<'_> {
         }
         if let Some(text) = introduction::conclusion(it, plain_line) {
             self.heading(1, "Conclusion");
-            self.blocks.push(paragraph(text));
+            self.opened_paragraph(&it.conclusion, &text);
         }
         self.heading(1, "Method");
         for line in method_notes::method_lines(it, plain_line) {
             self.blocks.push(DocumentBlock::Item { spans: vec![text(line)] });
         }
         self.sources();
+    }
+
+    /// Sentences and the counted text that follows them.
+    fn opened_paragraph(&mut self, claims: &[Claim], counted: &str) {
+        let mut spans = self.sentences(claims);
+        spans.push(text(if spans.is_empty() { counted.to_owned() } else { format!(" {counted}") }));
+        self.blocks.push(DocumentBlock::Paragraph { spans });
     }
 
     fn short_answer(&mut self) {
@@ -355,7 +362,7 @@ impl DocumentBuilder<'_> {
                 .push(DocumentBlock::Answer { blocks: vec![DocumentBlock::Paragraph { spans }] });
             return;
         }
-        let mut spans = vec![strong("Short answer."), text(" ")];
+        let mut spans = vec![strong(format!("{}.", it.short_answer_label())), text(" ")];
         spans.extend(self.sentences(&it.short));
         let mut sure = vec![strong(format!("Confidence: {}", it.confidence.level.as_str()))];
         let why: Vec<String> = it.confidence.why.iter().map(|it| plain_line(it)).collect();

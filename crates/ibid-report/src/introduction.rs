@@ -1,29 +1,25 @@
-//! The introduction and the conclusion of a report. They make no claims: everything in them is counted or comes from the run.
+//! The introduction and the conclusion of a report. The text made here makes no claims: everything in it is counted
+//! or comes from the run. The sentences before it are claims of the report.
 use std::collections::BTreeSet;
 
-use super::phrases::{end_sentence, pluralize_as};
+use super::phrases::pluralize_as;
 use ibid_core::domain::{CoverageRow, Report};
 
-/// The introduction: how many sources answer, the sections, and how to read the citations. `shown` escapes text of the plan. `None`
-/// if there is no answer, or if a planned section takes its place.
-pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
+/// What is counted in the introduction, after its sentences: how many sources answer, and how they are cited. `None` if there is no
+/// answer, or if a planned section takes its place.
+pub fn introduction(it: &Report) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["introduction"]) {
         return None;
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
-    let mut out = format!("Asked on {}, and answered from {sources}{}.", it.date, published(it));
-    let titles: Vec<String> =
-        it.sections.iter().map(|section| shown(section.title.trim())).collect();
-    if titles.len() > 1 {
-        out += &format!(" The sections after the findings: {}", end_sentence(&titles.join("; ")));
-    }
     let by_code = it.method.unaided.iter().any(|step| step == "write");
-    out += if by_code {
-        " Each sentence is quoted from a source, and the number in brackets opens the quote."
-    } else {
-        " Each sentence was written from its sources and checked against them, and the number in brackets opens the quote."
+    let cited = match (by_code, it.sources.len()) {
+        (true, 1) => "each sentence is quoted from it",
+        (true, _) => "each sentence is quoted from one of them",
+        (false, 1) => "each sentence is checked against it",
+        (false, _) => "each sentence is checked against them",
     };
-    Some(out)
+    Some(format!("Answered on {} from {sources}{}; {cited}.", it.date, published(it)))
 }
 
 /// The years in which the sources were published: ", published in 2024", ", published from 2017 to 2024".
@@ -42,44 +38,43 @@ fn has_section(it: &Report, titles: &[&str]) -> bool {
     it.sections.iter().any(|section| named(&section.title))
 }
 
-/// Whether a report written by code tells what was found on an item: it is the question or a part of it, or has a section.
-/// The sections of a model may tell of several items.
-fn is_told(it: &Report, row: &CoverageRow) -> bool {
-    let by_model = !it.method.unaided.iter().any(|step| step == "write");
-    let asked = row.text.trim().trim_end_matches(['.', '?', '!']);
-    let has_section = it.sections.iter().any(|section| section.item == Some(row.id));
-    by_model || has_section || it.question.contains(asked) || it.coverage.first() == Some(row)
+/// Whether an item is the question, or a part of it.
+fn is_asked(it: &Report, row: &CoverageRow) -> bool {
+    let asks = row.text.trim().trim_end_matches(['.', '?', '!']);
+    it.coverage.first().is_some_and(|first| first.id == row.id) || it.question.contains(asks)
 }
 
-/// The conclusion: what is answered, in part or not at all, and what the sources disagree on. `shown` escapes text of the plan.
-/// `None` if there is no answer, or if a planned section takes its place.
+/// What is counted in the conclusion, after its sentences: what of the question is answered in part or not at all, and what the sources
+/// disagree on. `shown` escapes text of the plan. `None` if there is no answer, if a planned section takes its place, or if
+/// there is nothing to say.
 pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
         return None;
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
+    // Items besides the question are listed where the report says what it could not establish.
+    let asked = || it.coverage.iter().filter(|row| is_asked(it, row));
     let rows = |status: &str| -> Vec<String> {
-        let rows = it.coverage.iter().filter(|row| row.state.status_word() == status);
-        let told = rows.filter(|row| status != "satisfied" || is_told(it, row));
-        told.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!']))).collect()
+        let rows = asked().filter(|row| row.state.status_word() == status);
+        rows.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!']))).collect()
     };
-    let asked = |status: &str| rows(status).join("; ");
-    let counts = CoverageRow::counts(&it.coverage);
-    let total = it.coverage.len();
-    let mut out = match (total, rows("satisfied").len()) {
-        (0, _) => format!("The answer rests on {sources}."),
-        (1, 1) => format!("The question is answered, from {sources}."),
-        (_, 0) => format!("Nothing is answered in full, from {sources}."),
-        (total, met) if met == total => {
-            format!("Every item is answered, from {sources}: {}.", asked("satisfied"))
+    let (partial, open) = (rows("partial"), rows("unsatisfied"));
+    let mut out = Vec::new();
+    if partial.is_empty() && open.is_empty() {
+        out.push(format!("The question is answered, from {sources}."));
+    } else if partial.len() + open.len() == asked().count() && open.is_empty() {
+        out.push(format!("The question is answered in part, from {sources}."));
+    } else {
+        let told = rows("satisfied");
+        if !told.is_empty() {
+            out.push(format!("Answered, from {sources}: {}.", told.join("; ")));
         }
-        _ => format!("Answered, from {sources}: {}.", asked("satisfied")),
-    };
-    if counts.partial > 0 {
-        out += &format!(" Answered in part: {}.", asked("partial"));
-    }
-    if counts.unsatisfied > 0 {
-        out += &format!(" Not answered: {}.", asked("unsatisfied"));
+        if !partial.is_empty() {
+            out.push(format!("Answered in part: {}.", partial.join("; ")));
+        }
+        if !open.is_empty() {
+            out.push(format!("Not answered: {}.", open.join("; ")));
+        }
     }
     if !it.conflicts.is_empty() {
         let about = it.conflicts.iter().map(|it| shown(it.about.trim().trim_end_matches('.')));
@@ -89,7 +84,7 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
         } else {
             "Sources disagree"
         };
-        out += &format!(" {who} on {}; all sides are shown.", about.join("; on "));
+        out.push(format!("{who} on {}; all sides are shown.", about.join("; on ")));
     }
-    Some(out)
+    Some(out.join(" "))
 }

@@ -319,6 +319,9 @@ fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
     for it in &report.short {
         out.push(claim_json(it, "short", report, pages, &[]));
     }
+    for it in &report.introduction {
+        out.push(claim_json(it, "introduction", report, pages, &[]));
+    }
     for it in &report.findings {
         let mark = [("confidence", json!(it.confidence.level)), ("why", json!(it.confidence.why))];
         out.push(claim_json(&it.claim, "findings", report, pages, &mark));
@@ -331,6 +334,9 @@ fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
     for side in report.conflicts.iter().flat_map(|conflict| &conflict.sides) {
         let says = [("says", json!(side.says))];
         out.push(claim_json(&side.claim, "conflicts", report, pages, &says));
+    }
+    for it in &report.conclusion {
+        out.push(claim_json(it, "conclusion", report, pages, &[]));
     }
     out
 }

@@ -40,8 +40,9 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
     short_answer(&mut out, it, &notes);
-    if let Some(text) = introduction::introduction(it, escape::markdown) {
-        let _ = writeln!(out, "## Introduction\n\n{text}\n");
+    if let Some(text) = introduction::introduction(it) {
+        let _ =
+            writeln!(out, "## Introduction\n\n{}\n", paragraph(&it.introduction, &text, &notes));
     }
     findings(&mut out, it, &notes);
     for (nth, section) in it.sections.iter().enumerate() {
@@ -59,7 +60,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     evidence_table(&mut out, it);
     not_established(&mut out, it);
     if let Some(text) = introduction::conclusion(it, escape::markdown) {
-        let _ = writeln!(out, "## Conclusion\n\n{text}\n");
+        let _ = writeln!(out, "## Conclusion\n\n{}\n", paragraph(&it.conclusion, &text, &notes));
     }
     method(&mut out, it);
     sources(&mut out, it);
@@ -189,6 +190,11 @@ fn sentences(claims: &[Claim], notes: &Footnotes<'_>) -> String {
     each.join(" ")
 }
 
+/// Sentences and the counted text that follows them.
+fn paragraph(claims: &[Claim], counted: &str, notes: &Footnotes<'_>) -> String {
+    format!("{} {counted}", sentences(claims, notes)).trim().to_owned()
+}
+
 fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     if it.short.is_empty() {
         let _ = writeln!(out, "> **No answer.** No source that was read answers this question.\n");
@@ -197,7 +203,8 @@ fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     let why: Vec<String> = it.confidence.why.iter().map(|it| escape::markdown(it)).collect();
     let _ = write!(
         out,
-        "> **Short answer.** {}\n>\n> **Confidence: {}**",
+        "> **{}.** {}\n>\n> **Confidence: {}**",
+        it.short_answer_label(),
         sentences(&it.short, notes),
         it.confidence.level.as_str()
     );

@@ -35,11 +35,12 @@ pub(crate) fn check_report(
     prefer_heavier_side(&mut draft, state, question);
     let mut builder = CitationBuilder::new(&state.notes, state.pages.pages(), Some(log));
     builder.checks.removed += draft.reworded;
-    let short = draft.short.iter();
-    let short: Vec<Claim> = short.filter_map(|line| builder.check_line(line)).collect();
+    let short = builder.check_lines(&draft.short);
+    let introduction = builder.check_lines(&draft.introduction);
     let findings = builder.check_findings(draft.findings);
     let sections = builder.check_sections(draft.sections);
     let mut conflicts = builder.check_conflicts(draft.conflicts);
+    let conclusion = builder.check_lines(&draft.conclusion);
     let answer = draft.answer.and_then(|line| builder.check_answer(&line));
     let (mut sources, checks) = builder.finish();
     trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
@@ -56,10 +57,13 @@ pub(crate) fn check_report(
         title: draft.title,
         lang: brief.lang.clone(),
         short,
+        verdict: draft.verdict,
         confidence: draft.confidence.clone(),
         answer,
+        introduction,
         findings,
         sections,
+        conclusion,
         open: draft.open,
         method: method_note(ctx, state, llm),
         results: Vec::new(),
@@ -280,6 +284,11 @@ impl<'a> CitationBuilder<'a> {
         Some(claim)
     }
 
+    /// The claims of the lines that hold.
+    fn check_lines(&mut self, lines: &[DraftLine]) -> Vec<Claim> {
+        lines.iter().filter_map(|line| self.check_line(line)).collect()
+    }
+
     /// The findings that hold, those of one kind of learning together.
     fn check_findings(&mut self, mut findings: Vec<(DraftLine, ConfidenceMark)>) -> Vec<Finding> {
         finding_kind::group_by_kind(&mut findings, |pair| {
@@ -303,7 +312,7 @@ impl<'a> CitationBuilder<'a> {
         for section in sections {
             let mut paragraphs: Vec<Vec<Claim>> = Vec::new();
             for lines in &section.paragraphs {
-                paragraphs.push(lines.iter().filter_map(|line| self.check_line(line)).collect());
+                paragraphs.push(self.check_lines(lines));
             }
             paragraphs.retain(|claims| !claims.is_empty());
             if !paragraphs.is_empty() {

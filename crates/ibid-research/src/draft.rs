@@ -1,5 +1,5 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
-use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout};
+use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout, Verdict};
 
 /// A sentence and the evidence it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,14 @@ pub(crate) struct DraftConflict {
 pub(crate) struct ReportDraft {
     pub(crate) title: String,
     pub(crate) short: Vec<DraftLine>,
+    /// Yes or no, where code saw it in the sources.
+    pub(crate) verdict: Option<Verdict>,
     pub(crate) confidence: ConfidenceMark,
+    pub(crate) introduction: Vec<DraftLine>,
+    /// What several sources say together.
+    pub(crate) conclusion: Vec<DraftLine>,
+    /// Whether code drew the conclusion from quotes, and not a model.
+    pub(crate) conclusion_by_code: bool,
     pub(crate) answer: Option<DraftLine>,
     /// Whether code made the answer from a quote, and not a model.
     pub(crate) answer_by_code: bool,

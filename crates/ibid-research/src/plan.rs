@@ -17,6 +17,7 @@ use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::planned_headings::with_safe_headings;
+use super::prompts::{self, fill_template};
 use super::query_policy::add_subject;
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
@@ -72,6 +73,28 @@ const DEPENDENCE_WORDS: [&str; 28] = [
     "study",
     "uncertain",
     "vary",
+];
+
+/// Words of items that ask for another side of the subject. Small models plan "environmental impacts of green roofs" whatever is asked of
+/// them.
+const OTHER_SIDE_WORDS: [&str; 17] = [
+    "advantage",
+    "aesthetics",
+    "benefit",
+    "challenge",
+    "design",
+    "disadvantage",
+    "drawback",
+    "economy",
+    "environmental",
+    "future",
+    "importance",
+    "market",
+    "outlook",
+    "performance",
+    "popularity",
+    "sustainability",
+    "trend",
 ];
 
 /// Words that make no other item of one.
@@ -236,8 +259,14 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     }
     let sections = sections(brief, planned, &items);
     let directives = &planned.directives;
+    let goal = match strays_from_question(brief, "", &planned.goal) {
+        true => {
+            fill_template(&prompts::prompt_lines().ok()?.goal, &[("question", &brief.question)])
+        }
+        false => planned.goal.clone(),
+    };
     let writing = WritingPlan {
-        overall_goal: planned.goal.clone(),
+        overall_goal: goal,
         desired_tone: planned.tone.clone(),
         sections,
         additional_directives: directives.clone(),
@@ -313,10 +342,12 @@ fn serves(own: &[String], subject: &[String], question: &[String]) -> bool {
     let of_question = question.iter().filter(|stem| !subject.contains(stem));
     let of_question: Vec<&String> = of_question.collect();
     let mut own = own.iter().filter(|stem| !subject.contains(stem));
+    let is_of = |words: &[&str], stem: &String| words.iter().any(|word| self::stem(word) == *stem);
+    let other_side = own.clone().any(|stem| is_of(&OTHER_SIDE_WORDS, stem));
     of_question.is_empty()
         || own.any(|stem| {
             of_question.iter().any(|asked| related(stem, asked))
-                || DEPENDENCE_WORDS.iter().any(|word| self::stem(word) == *stem)
+                || !other_side && is_of(&DEPENDENCE_WORDS, stem)
         })
 }
 
@@ -369,6 +400,7 @@ fn sections(
         // One whose items were all struck has nothing to say; one that names none is about the whole.
         .filter(|(wanted, it)| !it.title.is_empty() && (*wanted == 0 || !it.items.is_empty()))
         .filter(|(_, it)| !is_form_title(brief, &it.title))
+        .filter(|(wanted, it)| *wanted > 0 || !strays_from_question(brief, "", &it.title))
         .map(|(_, section)| section)
         .collect();
     let mut titles: Vec<String> = Vec::new();
@@ -487,6 +519,17 @@ mod tests {
             ..brief.clone()
         };
         assert!(strays_from_question(&why, "", "Why is green roof longevity important?"));
+        assert!(strays_from_question(
+            &why,
+            "",
+            "What are the environmental impacts of green roofs?"
+        ));
+        assert!(strays_from_question(
+            &why,
+            "",
+            "What are the key factors that influence the performance of green roofs?"
+        ));
+        assert!(!strays_from_question(&why, "", "Which factors affect it on green roofs?"));
         assert!(!strays_from_question(&why, "", "Which membranes of green roofs leak least?"));
         // An open question has many sides.
         let open = Brief { kind: QuestionKind::Open, ..brief.clone() };

@@ -45,6 +45,8 @@ pub(crate) async fn verify(
     // A line that code made from a quote ("Yes: …", a count, a clause) is not judged: a model would miss the
     // added words in the quote.
     let by_code = draft.answer.take_if(|_| draft.answer_by_code);
+    let drawn =
+        if draft.conclusion_by_code { std::mem::take(&mut draft.conclusion) } else { Vec::new() };
     let lines = quotes.reworded_lines(&mut draft);
     if !lines.is_empty() {
         let faulty = quotes.find_faulty(llm, &lines).await?;
@@ -53,6 +55,7 @@ pub(crate) async fn verify(
         draft.sections = dedup_sentences(std::mem::take(&mut draft.sections));
     }
     draft.answer = draft.answer.or(by_code);
+    draft.conclusion.extend(drawn);
     Ok(draft)
 }
 
@@ -180,6 +183,9 @@ impl<'a> Quotes<'a> {
                 line.evidence.truncate(1);
             }
         }
+        // What opens and closes a report draws its quotes together: one of them in its place would only repeat it.
+        draft.introduction.retain(|line| !faulty.contains(line));
+        draft.conclusion.retain(|line| !faulty.contains(line));
         let mut left_out: Vec<DraftLine> = Vec::new();
         for line in draft_lines(draft) {
             if !faulty.contains(line) {
@@ -276,6 +282,7 @@ fn draft_lines(draft: &mut ReportDraft) -> impl Iterator<Item = &mut DraftLine> 
         .short
         .iter_mut()
         .chain(draft.answer.iter_mut())
+        .chain(&mut draft.introduction)
         .chain(draft.findings.iter_mut().map(|finding| &mut finding.0))
         .chain(
             draft.sections.iter_mut().flat_map(|section| section.paragraphs.iter_mut().flatten()),
@@ -286,4 +293,5 @@ fn draft_lines(draft: &mut ReportDraft) -> impl Iterator<Item = &mut DraftLine> 
                 .iter_mut()
                 .flat_map(|conflict| conflict.sides.iter_mut().map(|side| &mut side.1)),
         )
+        .chain(&mut draft.conclusion)
 }

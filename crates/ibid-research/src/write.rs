@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
 
+use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
     Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
     SectionLayout, SectionPlan, WritingPlan,
@@ -20,7 +21,7 @@ use super::ask::{
     self,
     fit::{self, ContextWindow, PromptPart},
     shapes::{
-        AnswerPrompt, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
+        AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
         language_name,
     },
 };
@@ -153,6 +154,19 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     lines
 }
 
+/// Keeps the lines that say something the short answer, the sections and the lines before them do not.
+fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let stems = |line: &DraftLine| content_stems(&line.text).into_iter().collect::<BTreeSet<_>>();
+    let mut said: Vec<BTreeSet<String>> = draft.short.iter().chain(sections).map(stems).collect();
+    lines.retain(|line| {
+        let own = stems(line);
+        let new = !said.iter().any(|it| own.is_subset(it));
+        said.push(own);
+        new
+    });
+}
+
 /// Whether a sentence says much less of what the question asks than the best of `picked`.
 fn is_less_direct(scorer: &mut RelevanceScorer, answer: &DraftLine, picked: &[DraftLine]) -> bool {
     // A bare figure or name answers without the words of the question.
@@ -185,10 +199,8 @@ type ModelOutcome<'a, T> = (TrackedModel<'a>, Result<T>);
 
 /// What a model wrote.
 enum WriterOutput {
-    /// One line.
-    Answer(DraftLine),
-    /// No line that its evidence supports.
-    Nothing,
+    /// One line, if its evidence supports it, and what opens and closes a report.
+    Answer { line: Option<DraftLine>, introduction: Vec<DraftLine>, conclusion: Vec<DraftLine> },
     /// Sections, and searches for what they lack.
     Sections(Vec<DraftSection>, Vec<String>),
 }
@@ -211,19 +223,22 @@ impl<'a> WriteContext<'a> {
         }
         let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
         let mut written = Vec::new();
+        let (mut opening, mut closing) = (Vec::new(), Vec::new());
         while let Some(part) = parts.next().await {
             let Some((model, part)) = part else { continue };
             llm.record_usage(LlmStep::Write, ModelRole::Writer, model);
             match part {
-                // A small model may answer with whatever it saw first.
-                Ok(WriterOutput::Answer(answer))
-                    if is_less_direct(scorer, &answer, &draft.short) => {}
-                Ok(WriterOutput::Answer(answer)) => {
-                    draft.short = short_with_picked(&answer, &draft.short);
-                    draft.answer = Some(answer);
-                    draft.answer_by_code = false;
+                Ok(WriterOutput::Answer { line, introduction, conclusion }) => {
+                    // A small model may answer with whatever it saw first.
+                    let line = line.filter(|it| !is_less_direct(scorer, it, &draft.short));
+                    if let Some(answer) = line {
+                        draft.short = short_with_picked(&answer, &draft.short);
+                        draft.answer = Some(answer);
+                        draft.answer_by_code = false;
+                        draft.verdict = None;
+                    }
+                    (opening, closing) = (introduction, conclusion);
                 }
-                Ok(WriterOutput::Nothing) => {}
                 Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     written.extend(sections);
@@ -237,7 +252,7 @@ impl<'a> WriteContext<'a> {
             // The answer is the first result, so the rest may be emitted now.
             stage.release(&draft.short);
         }
-        draft.reworded += cut_irrelevant(self.brief.kind, &mut written, scorer)?;
+        draft.reworded += cut_irrelevant(self.brief.kind, &mut written, self.notes, scorer)?;
         draft.more.truncate(MAX_WRITER_SEARCHES);
         // Items that the model left out keep their picked sections.
         let mut covered: Vec<ItemId> = Vec::new();
@@ -252,6 +267,15 @@ impl<'a> WriteContext<'a> {
         stage.emit_sections(&picked);
         written.extend(picked);
         draft.sections = dedup_sentences(written);
+        retain_new(&mut opening, draft);
+        if !opening.is_empty() {
+            draft.introduction = opening;
+        }
+        retain_new(&mut closing, draft);
+        if !closing.is_empty() {
+            draft.conclusion = closing;
+            draft.conclusion_by_code = false;
+        }
         Ok(())
     }
 
@@ -311,16 +335,30 @@ impl<'a> WriteContext<'a> {
             question: self.brief.effective_question(),
             evidence: &rows,
             language: &self.language,
+            whole: self.question.mode == OutputMode::Report,
         };
         let answer =
             ask::ask_typed(model, prompt_input.prompt()?, |it| prompt_input.check(it)).await?;
-        let text = without_label(&answer.value.answer).to_owned();
+        let AnswerReply { answer: line, introduction, conclusion, .. } = &answer.value;
+        let text = without_label(line).to_owned();
         let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
         let known = self.has_known_names(&text, "", &evidence);
-        Ok(if evidence.is_empty() || text.is_empty() || !known {
-            WriterOutput::Nothing
-        } else {
-            WriterOutput::Answer(DraftLine { text, evidence })
+        let lines = |sentences: &[WrittenSentence]| -> Vec<DraftLine> {
+            let lines = sentences.iter().map(|sentence| {
+                let text = without_label(&sentence.text).to_owned();
+                let named = prompt_input.sentence_evidence(sentence);
+                DraftLine { evidence: resolve_evidence(&text, named, &best), text }
+            });
+            lines
+                .filter(|it| !it.evidence.is_empty())
+                .filter(|it| self.has_known_names(&it.text, "", &it.evidence))
+                .collect()
+        };
+        Ok(WriterOutput::Answer {
+            introduction: lines(introduction),
+            conclusion: lines(conclusion),
+            line: (!evidence.is_empty() && !text.is_empty() && known)
+                .then_some(DraftLine { text, evidence }),
         })
     }
 

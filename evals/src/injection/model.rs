@@ -190,7 +190,7 @@ impl Speech<'_> {
                 "gap_query": self.one(asked, 300),
             }),
             "write" => self.sections(words),
-            "answer" => match evidence(words).first() {
+            "answer" | "answer_report" => match evidence(words).first() {
                 Some((id, says)) => json!({"answer": self.one(says, 140), "evidence": [id]}),
                 None => json!({"answer": "", "evidence": []}),
             },

@@ -7,7 +7,7 @@ use ibid_core::domain::{
     Answer, Block, BlockKind, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Conflict,
     ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
     GateVerdict, ItemId, MethodNote, OpenItem, OutputMode, Page, PageDraft, Ratio, Report,
-    ReportChecks, Section, SectionLayout, Source, SourceId, SourceKind, StopReason, Usage,
+    ReportChecks, Section, SectionLayout, Source, SourceId, SourceKind, StopReason, Usage, Verdict,
 };
 use ibid_core::record::{Run, RunStatus};
 use ibid_report::json::ResultSubtype;
@@ -66,7 +66,10 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         title: words.to_owned(),
         lang: "en".to_owned(),
         short: vec![claim(1, words, vec![cite(1, 1)])],
+        verdict: Some(Verdict::No),
         confidence: mark.clone(),
+        introduction: vec![claim(7, words, vec![cite(1, 1)])],
+        conclusion: vec![claim(8, words, vec![cite(1, 1)])],
         answer: Some(Answer { text: "Ten of 12.".to_owned(), citations: vec![cite(1, last(0))] }),
         findings: vec![Finding {
             learning: FindingKind::Figure,
@@ -418,20 +421,23 @@ fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
     let at = |it: &str| text.find(it).unwrap_or_else(|| panic!("{it}: {text}"));
     assert!(at("## Introduction") < at("## Key findings"));
     assert!(at("## Key findings") < at("## Conclusion"));
-    assert!(at("answered from 2 sources") < at("## Key findings"));
-    let told = "Answered, from 2 sources: What leaks. Answered in part: Why. Not answered: When. Sources disagree on ";
+    assert!(at("from 2 sources, published in 2024") < at("## Key findings"));
+    // Items that are no part of the question are not told again.
+    let told = "The question is answered, from 2 sources. Sources disagree on ";
     assert!(at(told) > at("## Conclusion"));
     report.conflicts.clear();
+    report.question = "What leaks, why and when?".to_owned();
     for it in &mut report.coverage {
-        it.state = Coverage::Covered;
+        it.text = it.text.to_lowercase();
     }
-    // A report by code has nothing on an item without a section.
     let text = markdown::report(&report, false);
-    assert!(text.contains("Answered, from 2 sources: What leaks.\n"), "{text}");
-    report.method.unaided.retain(|step| step != "write");
-    let text = markdown::report(&report, false);
-    let told = "Every item is answered, from 2 sources: What leaks; Why; When.\n";
+    let told = "Answered, from 2 sources: what leaks. Answered in part: why. Not answered: when.\n";
     assert!(text.contains(told), "{text}");
+    for it in &mut report.coverage {
+        it.state = Coverage::Partial;
+    }
+    let text = markdown::report(&report, false);
+    assert!(text.contains("The question is answered in part, from 2 sources.\n"), "{text}");
     report.short.clear();
     let text = markdown::report(&report, false);
     assert!(!text.contains("## Introduction") && !text.contains("## Conclusion"));
@@ -451,15 +457,15 @@ fn claim_records_say_what_code_found() {
     let (report, pages) = report_of("Rain of 5 mm fell.");
     let it = json::report(&report, &pages);
     let claims = it["claims"].as_array().unwrap();
-    assert_eq!(claims.len(), 6);
+    assert_eq!(claims.len(), 8);
     assert_eq!(claims[0]["checks"]["quote_in_source"], true);
     assert_eq!(claims[0]["checks"]["numbers_in_quote"], true);
-    assert_eq!(claims[1]["section"], "findings");
-    assert_eq!(claims[1]["confidence"], "moderate");
+    assert_eq!(claims[2]["section"], "findings");
+    assert_eq!(claims[2]["confidence"], "moderate");
     // Its words come from the other sentence: the number 5 is not in the quote.
-    assert_eq!(claims[2]["checks"]["numbers_in_quote"], false);
-    assert_eq!(claims[2]["citations"][0]["locator"]["page"], 4);
-    assert_eq!(claims[2]["citations"][0]["fragment"], serde_json::Value::Null);
+    assert_eq!(claims[3]["checks"]["numbers_in_quote"], false);
+    assert_eq!(claims[3]["citations"][0]["locator"]["page"], 4);
+    assert_eq!(claims[3]["citations"][0]["fragment"], serde_json::Value::Null);
     let none = json::report(&report, &PagesByHash::new());
     assert_eq!(none["claims"][0]["checks"]["quote_in_source"], serde_json::Value::Null);
 }

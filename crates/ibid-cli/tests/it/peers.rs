@@ -163,7 +163,7 @@ async fn a_question_in_vietnamese_is_answered_in_vietnamese() {
             let sentence = json!({"text": FACT, "evidence": [id]});
             Ok(json!({"sections": [{"heading": "Thu hoạch", "sentences": [sentence]}]}).to_string())
         }
-        "answer" => {
+        "answer" | "answer_report" => {
             let id = id_of(words, "chín năm").unwrap();
             Ok(json!({"answer": FACT, "evidence": [id]}).to_string())
         }
@@ -176,7 +176,7 @@ async fn a_question_in_vietnamese_is_answered_in_vietnamese() {
     assert_eq!(report.lang, "vi");
     assert_eq!(report.answer.unwrap().text, FACT);
     let prompts = model.asked.lock().unwrap();
-    for step in ["plan", "weigh", "cover", "write", "answer"] {
+    for step in ["plan", "weigh", "cover", "write", "answer_report"] {
         let mut of_step = prompts.iter().filter(|it| it.purpose == step).peekable();
         assert!(of_step.peek().is_some(), "{step} was asked");
         assert!(of_step.all(|it| it.messages[0].text.contains("Vietnamese")), "{step}");

@@ -181,7 +181,7 @@ fn the_last_line_counts_and_never_gives_a_percentage() {
     let line = summary_line(view.run(), 372, Some("report.md"), Palette(false));
     assert_eq!(
         line,
-        "✓ 40 words · 1 source · 5/5 quotes verified · 5/5 claims cited · 06:12 · charged at most $0.02, with calls whose answer was lost → report.md"
+        "✓ 56 words · 1 source · 5/5 quotes verified · 5/5 claims cited · 06:12 · charged at most $0.02, with calls whose answer was lost → report.md"
     );
     assert!(!line.contains('%'));
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid::app::RunProviders;
-use ibid_core::domain::{Budget, ModelRole, OutputMode, Page, Question, Report, Strategy};
+use ibid_core::domain::{Budget, Claim, ModelRole, OutputMode, Page, Question, Report, Strategy};
 use ibid_core::fair_semaphore::{FairSemaphore, OwnerPermits};
 use ibid_core::ports::{
     Completion, EventLog, FrozenClock, LanguageModel, Prompt, RoleModel, RoleModels, Store,
@@ -179,7 +179,7 @@ pub(crate) fn well(step: &str, words: &str) -> Value {
                     {"text": "It is stripped from living trees every nine years.", "evidence": [nine]}]},
             ]})
         }
-        "answer" => {
+        "answer" | "answer_report" => {
             let bark = id_of(words, "bark of the cork oak").unwrap();
             json!({"answer": "Cork is a light material from the bark of the cork oak.", "evidence": [bark]})
         }
@@ -251,6 +251,46 @@ async fn a_model_plans_reads_writes_and_checks_and_code_makes_the_quotes() {
 }
 
 #[tokio::test]
+async fn a_report_opens_and_closes_with_sentences_that_hold() {
+    let model = Scripted::new(|step, words| {
+        let mut says = well(step, words);
+        if step == "answer_report" {
+            let bark = id_of(words, "bark of the cork oak").unwrap();
+            let nine = id_of(words, "nine years").unwrap();
+            let sentence = |text: &str, ids: &[&str]| json!({"text": text, "evidence": ids});
+            says["introduction"] = json!([
+                sentence("A cork oak has bark from which cork is stripped.", &[&bark]),
+                sentence("Cork cures colds.", &[]),
+            ]);
+            says["conclusion"] = json!([
+                sentence(
+                    "Cork comes from bark that is stripped every nine years.",
+                    &[&bark, &nine]
+                ),
+                sentence("Cork is a light material from the bark of the cork oak.", &[&bark]),
+                sentence("In 1755 cork was worth 77 dollars.", &[&nine]),
+            ]);
+        }
+        // A model that believes everything.
+        Ok(says.to_string())
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let texts = |claims: &[Claim]| claims.iter().map(|it| it.text().to_owned()).collect::<Vec<_>>();
+    assert_eq!(texts(&report.introduction), ["A cork oak has bark from which cork is stripped."]);
+    // What the report has said already and what no quote says are left out.
+    assert_eq!(
+        texts(&report.conclusion),
+        ["Cork comes from bark that is stripped every nine years."]
+    );
+    let text = ibid_report::markdown::report(&report, false);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} in {text}"));
+    assert!(at("## Introduction") < at("A cork oak has bark"));
+    assert!(at("## Conclusion") < at("Cork comes from bark"));
+}
+
+#[tokio::test]
 async fn sections_without_items_are_written_and_take_the_place_of_the_program_s_own() {
     let model = Scripted::new(|step, words| {
         let mut says = well(step, words);
@@ -312,6 +352,7 @@ async fn the_steps_of_a_run_are_known_beforehand_with_their_roles_and_efforts() 
         let name = match prompt.purpose.as_str() {
             "refine" => "intake",
             "queries" => "cover",
+            "answer_report" => "answer",
             other => other,
         };
         let step = steps.iter().find(|it| it.name == name).unwrap();

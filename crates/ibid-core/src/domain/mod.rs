@@ -50,7 +50,7 @@ pub use question::{
 pub use report::{
     Answer, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
     FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
-    SectionLayout,
+    SectionLayout, Verdict,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};

@@ -277,6 +277,16 @@ pub struct ReportChecks {
     pub contradictions: u32,
 }
 
+/// The answer to a yes-or-no question, where most of the passages that decide it agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+}
+
 /// The answer of mode `answer`: at most 140 characters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -318,16 +328,25 @@ pub struct Report {
     pub title: String,
     /// Two-letter language code.
     pub lang: String,
+    /// Yes or no, if the question asks for that and the sources mostly agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The short answer, at most 60 words; of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
     pub confidence: ConfidenceMark,
     /// The one-line answer, at most 140 characters.
     pub answer: Option<Answer>,
+    /// What the subject is, where a source says so: the opening of the introduction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub introduction: Vec<Claim>,
     /// Three to seven findings.
     pub findings: Vec<Finding>,
     /// The sections, one per item.
     pub sections: Vec<Section>,
+    /// What several sources say together: the opening of the conclusion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusion: Vec<Claim>,
     /// Disagreements between sources.
     pub conflicts: Vec<Conflict>,
     /// What could not be established.
@@ -379,6 +398,9 @@ impl Report {
             parts.push(format!("## {}", section.title));
             parts.extend(section.paragraphs.iter().map(|paragraph| joined(paragraph)));
         }
+        if !self.conclusion.is_empty() {
+            parts.extend(["## Conclusion".to_owned(), joined(&self.conclusion)]);
+        }
         parts.retain(|part| !part.is_empty());
         parts.join("\n\n")
     }
@@ -425,10 +447,20 @@ impl Report {
         groups.into_iter().map(|group| (named(group), group)).collect()
     }
 
-    /// All claims in reading order: short answer, findings, sections, conflicts.
+    /// The label of the short answer: "Short answer", with yes or no where there is a verdict.
+    pub fn short_answer_label(&self) -> &'static str {
+        match self.verdict {
+            Some(Verdict::Yes) => "Short answer: yes",
+            Some(Verdict::No) => "Short answer: no",
+            None => "Short answer",
+        }
+    }
+
+    /// All claims in reading order: short answer, introduction, findings, sections, conflicts, conclusion.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.short
             .iter()
+            .chain(&self.introduction)
             .chain(self.findings.iter().map(|finding| &finding.claim))
             .chain(self.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
             .chain(
@@ -436,5 +468,6 @@ impl Report {
                     .iter()
                     .flat_map(|conflict| conflict.sides.iter().map(|side| &side.claim)),
             )
+            .chain(&self.conclusion)
     }
 }

@@ -38,7 +38,11 @@ pub struct ReportBody {
     pub short: Vec<ReportSentence>,
     /// Its confidence.
     pub sure: ConfidenceBadge,
-    /// The introduction.
+    /// The label of the short answer.
+    pub short_label: &'static str,
+    /// The sentences of the introduction.
+    pub opening: Vec<ReportSentence>,
+    /// The text after them; without it there is no introduction.
     pub introduction: Option<String>,
     /// Key findings.
     pub groups: Vec<FindingGroup>,
@@ -56,7 +60,9 @@ pub struct ReportBody {
     pub unread_more: Option<String>,
     /// The number of sentences that were removed.
     pub struck: Option<String>,
-    /// The conclusion.
+    /// The sentences of the conclusion.
+    pub closing: Vec<ReportSentence>,
+    /// The text after them; without it there is no conclusion.
     pub conclusion: Option<String>,
     /// The method: name, text.
     pub method: Vec<MethodRow>,
@@ -108,7 +114,9 @@ impl ReportBody {
             is_report: it.mode == OutputMode::Report,
             short: it.short.iter().map(|claim| numbers.sentence(claim)).collect(),
             sure: confidence_badge(&it.confidence),
-            introduction: introduction::introduction(it, single_line),
+            short_label: it.short_answer_label(),
+            opening: it.introduction.iter().map(|claim| numbers.sentence(claim)).collect(),
+            introduction: introduction::introduction(it),
             groups: finding_groups(it, &numbers),
             parts: sections(it, &numbers),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
@@ -121,6 +129,7 @@ impl ReportBody {
             open: open_points(it),
             unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
             struck: (removed > 0).then(|| pluralize(removed, "sentence")),
+            closing: it.conclusion.iter().map(|claim| numbers.sentence(claim)).collect(),
             conclusion: introduction::conclusion(it, single_line),
             method: method_rows(it),
             checks: check_rows(it),

@@ -9,7 +9,7 @@ use crate::thresholds::{
     MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance, Verdict};
 
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
@@ -176,6 +176,18 @@ pub(crate) fn short_answer<'a>(
 fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
+}
+
+/// Yes or no for a report: where the question asks for it, the evidence is clear, and a sentence of the short answer says it.
+pub(crate) fn verdict(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    short: &[&ClaimCluster],
+    lean: Option<&YesNoTally>,
+) -> Option<Verdict> {
+    let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
+    let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
+    says.then_some(if yes { Verdict::Yes } else { Verdict::No })
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

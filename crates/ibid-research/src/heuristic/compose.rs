@@ -1,6 +1,7 @@
 //! The extractive report: which sentences, where, and in which order.
 mod confidence;
 mod order;
+mod synthesis;
 
 use crate::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
 use crate::prompts;
@@ -51,9 +52,9 @@ pub(crate) fn compose_report(
     scorer: &mut RelevanceScorer,
 ) -> Result<Option<ReportDraft>> {
     let notes = &state.notes;
-    let all = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
+    let points = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
-    let Some(mut kept) = question_points(brief, notes, scorer, all.clone())? else {
+    let Some(mut kept) = question_points(brief, notes, scorer, points.clone())? else {
         return Ok(None);
     };
     // A superseded edition may be one side of a conflict, but is used nowhere else.
@@ -61,7 +62,7 @@ pub(crate) fn compose_report(
         point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
     };
     if !kept.iter().any(stands) {
-        kept.extend(newer_editions(notes, &kept, all));
+        kept.extend(newer_editions(notes, &kept, points.clone()));
     }
     let all = kept;
     let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
@@ -99,8 +100,8 @@ pub(crate) fn compose_report(
         confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
     }
 
-    let mut findings = Vec::new();
-    let mut sections = Vec::new();
+    let (mut findings, mut sections) = (Vec::new(), Vec::new());
+    let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
     if question.mode == OutputMode::Report {
         let undisputed = undisputed_points(notes, leading, &conflicts);
         for point in pick_findings(notes, brief.kind, &undisputed, &page) {
@@ -110,15 +111,22 @@ pub(crate) fn compose_report(
             findings.push((line, mark));
         }
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
+        let opening = synthesis::opening(brief, scorer, &points, &page.used)?;
+        introduction.extend(opening.map(|point| page.write_point(point)));
+        conclusion = synthesis::conclusion(brief, notes, leading)?;
     }
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
+        verdict: answer::verdict(brief, notes, &short, lean.as_ref()),
         confidence,
+        introduction,
         answer,
         answer_by_code: true,
         findings,
         sections,
+        conclusion,
+        conclusion_by_code: true,
         conflicts,
         open: open_points(state)?,
         reworded: 0,

@@ -134,6 +134,7 @@ words!(
         confidence: ConfidenceWords,
         conflict: ConflictWords,
         answer: AnswerWords,
+        synthesis: SynthesisWords,
         nothing: NothingWords,
     }
 );
@@ -263,6 +264,13 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
+words!(SynthesisWords {
+    only_yes: String,
+    only_no: String,
+    some_yes: String,
+    some_no: String,
+    range: String,
+});
 words!(NothingWords {
     none_found: String,
     hint: String,
@@ -277,6 +285,7 @@ words!(
         search_web: String,
         fetch_url: String,
         searches_made: String,
+        goal: String,
         length: String,
         more: String,
         earlier: String,
@@ -379,6 +388,7 @@ const ASKED: &[(&str, &str)] = &[
     ("cover.md", include_str!("cover.md")),
     ("write.md", include_str!("write.md")),
     ("answer.md", include_str!("answer.md")),
+    ("answer_report.md", include_str!("answer_report.md")),
     ("verify.md", include_str!("verify.md")),
     ("judge_answer.md", include_str!("judge_answer.md")),
     ("judge_process.md", include_str!("judge_process.md")),

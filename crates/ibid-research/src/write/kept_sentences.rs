@@ -10,8 +10,8 @@ use crate::thresholds::{
     MIN_WRITTEN_SHARE_WITHOUT_VERB,
 };
 use ibid_core::Result;
-use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::content_stems;
+use ibid_core::domain::{EvidenceStore, ItemId, QuestionKind};
 
 /// Maximum number of sentences of a paragraph.
 pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
@@ -21,6 +21,7 @@ pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
 pub(super) fn cut_irrelevant(
     kind: QuestionKind,
     sections: &mut Vec<DraftSection>,
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
 ) -> Result<u32> {
     // Of "what is cork" few sentences have more than the cork.
@@ -59,7 +60,8 @@ pub(super) fn cut_irrelevant(
             // A step need not repeat the question, nor a member of a list.
             let is_step = kinds[at] == QuestionKind::HowTo
                 && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
-                    >= MIN_STEP_FIT;
+                    >= MIN_STEP_FIT
+                && is_of_procedure(scorer, notes, section.item, &line);
             let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
             if is_step {
@@ -82,6 +84,20 @@ pub(super) fn cut_irrelevant(
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     Ok(cut)
+}
+
+/// Whether a step is one of what is asked: it says so, or the title of a page that it is from does. A step of another procedure
+/// on the same subject is none.
+fn is_of_procedure(
+    scorer: &mut RelevanceScorer,
+    notes: &EvidenceStore,
+    item: Option<ItemId>,
+    line: &DraftLine,
+) -> bool {
+    let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+    let titles = cited.filter_map(|it| notes.source(it.source)).map(|it| it.title.as_str());
+    let text = titles.chain([line.text.as_str()]).collect::<Vec<_>>().join(" ");
+    line.evidence.is_empty() || scorer.part_aspect_share(item, &text) > 0.0
 }
 
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
@@ -117,6 +133,7 @@ mod tests {
         let brief = brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let notes = EvidenceStore::new(plan);
         let line = |text: &&str| DraftLine { text: (*text).to_owned(), evidence: Vec::new() };
         let mut sections = vec![DraftSection {
             title: "Whatever".to_owned(),
@@ -124,7 +141,7 @@ mod tests {
             layout: SectionLayout::Prose,
             paragraphs: vec![lines.iter().map(line).collect()],
         }];
-        let cut = cut_irrelevant(brief.kind, &mut sections, &mut scorer).unwrap();
+        let cut = cut_irrelevant(brief.kind, &mut sections, &notes, &mut scorer).unwrap();
         let left: Vec<DraftLine> =
             sections.iter().flat_map(|section| section.paragraphs.concat()).collect();
         assert_eq!(left.len() + cut as usize, lines.len());

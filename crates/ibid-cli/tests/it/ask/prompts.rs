@@ -329,11 +329,16 @@ fn write() {
 #[test]
 fn answer() {
     let evidence = evidence();
-    let ask = AnswerPrompt { question: QUESTION, evidence: &evidence, language: "English" };
+    let ask =
+        AnswerPrompt { question: QUESTION, evidence: &evidence, language: "English", whole: false };
     golden(&ask.prompt().unwrap());
+    let whole = AnswerPrompt { whole: true, ..ask.clone() };
+    golden(&whole.prompt().unwrap());
     let of = |answer: &str, ids: &[&str]| AnswerReply {
         answer: answer.to_owned(),
         evidence: ids.iter().map(|it| (*it).to_owned()).collect(),
+        introduction: Vec::new(),
+        conclusion: Vec::new(),
     };
     assert_eq!(ask.check(&of("About 0.5 °C.", &["E1"])), Ok(()));
     assert_eq!(ask.check(&of("", &[])), Ok(()));

@@ -8,8 +8,8 @@ use ibid_core::domain::{
     PageDraft, Plan, QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio,
     ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId, RuntimeProgress, Section,
     SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason,
-    Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Vertical,
-    Vote, WordOrigin, WritingPlan,
+    Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Verdict,
+    Vertical, Vote, WordOrigin, WritingPlan,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -422,7 +422,10 @@ fn report() -> Report {
         title: "What is a green roof?".to_owned(),
         lang: "en".to_owned(),
         short: vec![claim(1)],
+        verdict: Some(Verdict::Yes),
         confidence: mark(),
+        introduction: vec![claim(6)],
+        conclusion: vec![claim(7)],
         answer: Some(Answer {
             text: "A roof with plants.".to_owned(),
             citations: claim(1).citations().to_vec(),

@@ -128,7 +128,7 @@ fn says(step: &str, words: &str) -> Value {
         }),
         "weigh" => json!({"evidence": found(words)}),
         "write" => json!({"sections": [{"heading": "The figure", "sentences": written(words)}]}),
-        "answer" => match written(words).first() {
+        "answer" | "answer_report" => match written(words).first() {
             Some(it) => json!({"answer": it["text"], "evidence": it["evidence"]}),
             None => json!({"answer": "", "evidence": []}),
         },

@@ -36,7 +36,7 @@ async fn researched(asked: Question, reply: Option<&[&str]>) -> (Run, Vec<Event>
             let answers = reply.iter().map(|it| (*it).to_owned()).collect();
             app.send_command(&id, RunCommand::Reply(answers)).await.unwrap();
         }
-        if matches!(it.event, Event::RunCompleted { .. }) {
+        if matches!(it.event, Event::RunCompleted { .. } | Event::RunFailed { .. }) {
             break;
         }
     }

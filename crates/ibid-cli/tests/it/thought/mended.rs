@@ -246,7 +246,7 @@ async fn an_answer_that_does_not_hold_gives_way_to_a_line_and_not_to_a_paragraph
                 harming the living tree.";
     let shelf = vec![page("https://oak.example/cork", "Cork", None, long)];
     let model = Scripted::new(|step, words| match step {
-        "answer" => {
+        "answer" | "answer_report" => {
             let id = id_of(words, "Cork is a material").unwrap();
             Ok(json!({"answer": "Cork is a heavy metal.", "evidence": [id]}).to_string())
         }
@@ -295,7 +295,7 @@ async fn a_bare_figure_is_the_answer_but_not_the_short_answer_and_cites_only_wha
     let model = Scripted::new(|step, words| {
         let (bark, nine) = (id_of(words, "bark of the cork oak"), id_of(words, "nine years"));
         Ok(match (step, bark, nine) {
-            ("answer", Some(bark), Some(nine)) => {
+            ("answer" | "answer_report", Some(bark), Some(nine)) => {
                 json!({"answer": "Nine years.", "evidence": [bark, nine]}).to_string()
             }
             _ => well(step, words).to_string(),

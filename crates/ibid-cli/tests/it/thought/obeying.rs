@@ -32,7 +32,9 @@ fn obeys(step: &str, words: &str) -> Value {
             let row = |query: &str| json!({"item": "Q2", "variation": "gap", "query": query});
             json!({"queries": [row(WANTED[0]), row(&format!("cork {}", WANTED[1])), row("cork harvest tools")]})
         }
-        "answer" => json!({"answer": woven("Cork is bark."), "evidence": [bark().unwrap()]}),
+        "answer" | "answer_report" => {
+            json!({"answer": woven("Cork is bark."), "evidence": [bark().unwrap()]})
+        }
         "write" => {
             let sentence = |text: &str| json!({"text": text, "evidence": [bark().unwrap()]});
             json!({
@@ -65,7 +67,7 @@ async fn no_address_and_no_code_of_a_model_s_own_is_told_searched_for_or_reporte
 #[tokio::test]
 async fn an_answer_with_another_number_than_its_quote_gives_way() {
     let model = Scripted::new(|step, words| match step {
-        "answer" => {
+        "answer" | "answer_report" => {
             let id = id_of(words, "nine years").unwrap();
             Ok(json!({"answer": "Cork is stripped from the living tree every 14 years.", "evidence": [id]}).to_string())
         }

@@ -62,6 +62,7 @@ fn max_answer_tokens(step: &str) -> u32 {
         "answer" | "verify" | "cover" => 600,
         "refine" | "queries" | "supervise" | "research" | "refine_search" | "judge_answer"
         | "judge_process" => 1_000,
+        "answer_report" => 1_500,
         _ => 2_500,
     }
 }

@@ -1,5 +1,6 @@
 //! Writing the report and the one-line answer.
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     at_least, check_no_citations, check_no_unknown_codes, check_searchable, ensure_that, join_rows,
@@ -17,6 +18,10 @@ const ANSWER_CHARS: usize = 140;
 
 /// The tag by which models trained for it ask for more in the middle of a draft. Readers never see it.
 const MORE_INFO: &str = "<request_more_info";
+
+/// Most sentences of an introduction and of a conclusion.
+const MAX_OPENING_SENTENCES: usize = 2;
+const MAX_CLOSING_SENTENCES: usize = 4;
 
 /// Longest sentence of a report, in characters.
 const SENTENCE_CHARS: usize = 700;
@@ -56,6 +61,35 @@ fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
 
 fn evidence_labels(evidence: &[EvidenceRow<'_>]) -> Vec<String> {
     evidence.iter().map(|evidence_row| evidence_label(evidence_row.id)).collect()
+}
+
+/// A sentence with the labels of its evidence.
+fn cited_sentence(labels: &[String]) -> Value {
+    object(&[("text", text()), ("evidence", at_least(1, list(&one_of(labels), 6)))])
+}
+
+/// The evidence of a sentence, or nothing if the sentence does not hold: one that has citations, unknown codes or a question in its
+/// text, or that names no evidence.
+fn sentence_evidence(
+    question: &str,
+    shown: &[EvidenceRow<'_>],
+    sentence: &WrittenSentence,
+) -> std::result::Result<Vec<EvidenceId>, String> {
+    let length = sentence.text.trim().chars().count();
+    ensure_that((3..=SENTENCE_CHARS).contains(&length), || {
+        format!("a sentence has {length} characters; write single sentences")
+    })?;
+    check_no_citations(&sentence.text)?;
+    check_no_unknown_codes(&sentence.text, question_and_claims(question, shown))?;
+    ensure_that(!sentence.text.contains(MORE_INFO), || {
+        "a sentence asks for more; put searches into `more`".to_owned()
+    })?;
+    ensure_that(!sentence.text.trim().ends_with(['?', '？']), || {
+        "a sentence is a question".to_owned()
+    })?;
+    let evidence = evidence_by_labels(&sentence.evidence, shown);
+    ensure_that(!evidence.is_empty(), || "a sentence names no evidence".to_owned())?;
+    Ok(evidence)
 }
 
 /// The prompt that writes a report, or some of its sections.
@@ -114,8 +148,7 @@ impl WritePrompt<'_> {
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let ids = evidence_labels(self.evidence);
-        let sentence =
-            object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
+        let sentence = cited_sentence(&ids);
         let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
         // In brackets, because small models copy what stands there like a sentence of a source.
         let sections = join_rows(self.plan.sections.iter().map(|section| {
@@ -185,41 +218,21 @@ impl WritePrompt<'_> {
     pub fn check(&self, answer: &WriteReply) -> std::result::Result<(), String> {
         let all = || answer.sections.iter().flat_map(|section| &section.sentences);
         ensure_that(all().next().is_some(), || "no sentence was written".to_owned())?;
-        if all().any(|it| self.check_sentence(it).is_ok()) {
+        let checked = |it| sentence_evidence(self.question, self.evidence, it);
+        if all().any(|it| checked(it).is_ok()) {
             return Ok(());
         }
-        all().find_map(|it| self.check_sentence(it).err()).map_or(Ok(()), Err)
+        all().find_map(|it| checked(it).err()).map_or(Ok(()), Err)
     }
 
     /// The evidence of a sentence, or nothing if the sentence does not hold.
     pub fn cited_evidence(&self, sentence: &WrittenSentence) -> Vec<EvidenceId> {
-        if self.check_sentence(sentence).is_err() {
-            return Vec::new();
-        }
-        evidence_by_labels(&sentence.evidence, self.evidence)
+        sentence_evidence(self.question, self.evidence, sentence).unwrap_or_default()
     }
 
     /// All text that the prompt shows.
     fn shown_texts(&self) -> impl Iterator<Item = &str> {
         question_and_claims(self.question, self.evidence)
-    }
-
-    fn check_sentence(&self, sentence: &WrittenSentence) -> std::result::Result<(), String> {
-        let length = sentence.text.trim().chars().count();
-        ensure_that((3..=SENTENCE_CHARS).contains(&length), || {
-            format!("a sentence has {length} characters; write single sentences")
-        })?;
-        check_no_citations(&sentence.text)?;
-        check_no_unknown_codes(&sentence.text, self.shown_texts())?;
-        ensure_that(!sentence.text.contains(MORE_INFO), || {
-            "a sentence asks for more; put searches into `more`".to_owned()
-        })?;
-        ensure_that(!sentence.text.trim().ends_with(['?', '？']), || {
-            "a sentence is a question".to_owned()
-        })?;
-        ensure_that(!evidence_by_labels(&sentence.evidence, self.evidence).is_empty(), || {
-            "a sentence names no evidence".to_owned()
-        })
     }
 }
 
@@ -251,6 +264,8 @@ pub struct AnswerPrompt<'a> {
     pub evidence: &'a [EvidenceRow<'a>],
     /// The language to write in, by [`language_name`](super::language_name).
     pub language: &'a str,
+    /// Whether a report is written, which also needs an introduction and a conclusion.
+    pub whole: bool,
 }
 
 /// One line and the evidence for it; both empty where the evidence does not answer the question.
@@ -260,6 +275,12 @@ pub struct AnswerReply {
     pub answer: String,
     /// The labels of the evidence: `E1`.
     pub evidence: Vec<String>,
+    /// What opens a report.
+    #[serde(default)]
+    pub introduction: Vec<WrittenSentence>,
+    /// What closes it.
+    #[serde(default)]
+    pub conclusion: Vec<WrittenSentence>,
 }
 
 impl AnswerPrompt<'_> {
@@ -269,10 +290,15 @@ impl AnswerPrompt<'_> {
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let ids = evidence_labels(self.evidence);
-        let schema = object(&[("answer", text()), ("evidence", list(&one_of(&ids), 3))]);
+        let mut fields = vec![("answer", text()), ("evidence", list(&one_of(&ids), 3))];
+        if self.whole {
+            let sentence = cited_sentence(&ids);
+            fields.push(("introduction", list(&sentence, MAX_OPENING_SENTENCES)));
+            fields.push(("conclusion", list(&sentence, MAX_CLOSING_SENTENCES)));
+        }
         render_prompt(
-            "answer",
-            schema,
+            if self.whole { "answer_report" } else { "answer" },
+            object(&fields),
             &[
                 ("question", self.question),
                 ("evidence", &fenced_evidence(self.evidence)),
@@ -301,5 +327,10 @@ impl AnswerPrompt<'_> {
     /// The evidence of the answer.
     pub fn cited_evidence(&self, answer: &AnswerReply) -> Vec<EvidenceId> {
         evidence_by_labels(&answer.evidence, self.evidence)
+    }
+
+    /// The evidence of a sentence of the introduction or the conclusion, or nothing if the sentence does not hold.
+    pub fn sentence_evidence(&self, sentence: &WrittenSentence) -> Vec<EvidenceId> {
+        sentence_evidence(self.question, self.evidence, sentence).unwrap_or_default()
     }
 }

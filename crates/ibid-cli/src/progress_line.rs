@@ -84,6 +84,7 @@ fn is_shown(event: &Event, verbose: bool) -> bool {
         | Event::ReadFailed { .. }
         | Event::DocumentFailed { .. }
         | Event::CoverageUpdated { .. }
+        | Event::OutlineUpdated { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. }
         | Event::ConflictFound { .. }

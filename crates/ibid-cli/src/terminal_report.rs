@@ -2,7 +2,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::console::{Palette, strip_ansi};
-use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, Verdict};
+use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, YesNo};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
@@ -85,8 +85,8 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
     let bar = page.paint.cyan("▌ ");
     let text: Vec<String> = report.short.iter().map(|report| page.sentence(report)).collect();
     let verdict = match report.verdict {
-        Some(Verdict::Yes) => page.paint.bold("Yes. "),
-        Some(Verdict::No) => page.paint.bold("No. "),
+        Some(YesNo::Yes) => page.paint.bold("Yes. "),
+        Some(YesNo::No) => page.paint.bold("No. "),
         None => String::new(),
     };
     page.hanging_text(&bar, &format!("{verdict}{}", text.join(" ")));

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use ibid_core::ReadFailure;
-use ibid_core::domain::{CoverageRow, GateStatus, ItemId, RuntimeProgress, TopicRelation, Vote};
+use ibid_core::domain::{
+    CoverageRow, GateStatus, ItemId, OutlineEdit, OutlineSection, RuntimeProgress, TopicRelation,
+    Vote,
+};
 use ibid_core::record::{Envelope, Event, SearchOutcome};
 
 use crate::escape::{single_line, truncate, web_url};
@@ -95,6 +98,7 @@ pub fn event_line(envelope: &Envelope) -> Option<EventLine> {
         | Event::RoundFinished { .. }
         | Event::RuntimeProgress { .. }
         | Event::CoverageUpdated { .. }
+        | Event::OutlineUpdated { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. } => round_line(envelope),
         Event::SearchPrepared { .. }
@@ -231,11 +235,35 @@ fn round_line(envelope: &Envelope) -> Option<EventLine> {
                 None => "passed".to_owned(),
             },
         )),
+        Event::OutlineUpdated { edits, sections } => outline_line(edits, sections),
         Event::GapFound { item, gap, .. } => {
             Some(EventLine::neutral("gap", format!("{item}: {gap}")))
         }
         _ => None,
     }
+}
+
+/// What changed in the outline; `None` if only evidence was added.
+fn outline_line(edits: &[OutlineEdit], sections: &[OutlineSection]) -> Option<EventLine> {
+    let told: Vec<String> = edits.iter().filter_map(edit_text).collect();
+    let answered = sections.iter().filter(|section| section.answered).count();
+    let text = format!("{answered} of {} answered", pluralize(sections.len() as u64, "section"));
+    (!edits.is_empty()).then(|| match told.as_slice() {
+        [] => EventLine::neutral("outline", text),
+        told => EventLine::neutral("outline", format!("{text}; {}", told.join("; "))),
+    })
+}
+
+/// An edit of the outline; `None` for those that the count of answered sections tells.
+fn edit_text(edit: &OutlineEdit) -> Option<String> {
+    Some(match edit {
+        OutlineEdit::Add { title } => format!("added “{title}”"),
+        OutlineEdit::Split { title, into } => format!("split “{title}” into {}", into.join(", ")),
+        OutlineEdit::Merge { title, into } => format!("merged “{title}” into “{into}”"),
+        OutlineEdit::Drop { title } => format!("dropped “{title}”"),
+        OutlineEdit::Move { title, to } => format!("moved “{title}” to place {}", to + 1),
+        OutlineEdit::MarkAnswered { .. } | OutlineEdit::Reopen { .. } => return None,
+    })
 }
 
 /// What a supervisor has done so far.

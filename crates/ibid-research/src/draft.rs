@@ -1,5 +1,5 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
-use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout, Verdict};
+use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout, YesNo};
 
 /// A sentence and the evidence it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub(crate) struct ReportDraft {
     pub(crate) title: String,
     pub(crate) short: Vec<DraftLine>,
     /// Yes or no, where code saw it in the sources.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<YesNo>,
     pub(crate) confidence: ConfidenceMark,
     pub(crate) introduction: Vec<DraftLine>,
     /// What several sources say together.

@@ -46,6 +46,7 @@ pub mod judge;
 mod lookup;
 mod model_steps;
 pub mod multi_hop;
+mod outline;
 mod page_set;
 pub mod page_summary;
 

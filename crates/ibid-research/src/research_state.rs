@@ -1,6 +1,7 @@
 //! The result of gathering, for writing and checking.
 use ibid_core::domain::{CoverageRow, EvidenceStore, GateVerdict, StopReason, Strategy, Usage};
 
+use super::outline::Outline;
 use super::page_set::PageSet;
 
 /// What gathering has found so far.
@@ -9,6 +10,7 @@ pub(crate) struct ResearchState {
     /// Every page read, and the failures.
     pub(crate) pages: PageSet,
     pub(crate) coverage: Vec<CoverageRow>,
+    pub(crate) outline: Outline,
     pub(crate) gate: GateVerdict,
     pub(crate) stop: StopReason,
     pub(crate) usage: Usage,

@@ -297,6 +297,14 @@ pub(crate) const SAME_PAGE_HALF_DISTANCE: f32 = 3.0;
 /// Similarity of two titles, without their numbers, from which they are editions of one work.
 pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 
+// The outline.
+/// Pieces of evidence from which each of two items of a section gets a section of its own.
+pub(crate) const MIN_SPLIT_EVIDENCE: usize = 4;
+/// Pieces of evidence that a section needs to stand alone.
+pub(crate) const MIN_SECTION_EVIDENCE: usize = 2;
+/// Share of the words of the only evidence of a section that another section must have to take it.
+pub(crate) const MIN_MERGED_SECTION_OVERLAP: f32 = 0.3;
+
 // The short answer and its confidence.
 /// Score below which a sentence is on the subject but does not answer.
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;

@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
 
-use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
     Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
-    SectionLayout, SectionPlan, WritingPlan,
+    QuestionKind, SectionLayout, SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
+use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
 
 mod evidence;
 mod kept_sentences;
 mod preview;
 mod section_groups;
+mod short_answer;
 
 use super::ask::{
     self,
@@ -39,12 +40,14 @@ use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
-use evidence::{best_first, evidence_rows, resolve_evidence, without_label};
+use crate::thresholds::MIN_ANSWERING_SCORE;
+pub(crate) use evidence::best_first;
+use evidence::{evidence_rows, resolve_evidence, without_label};
 pub(crate) use kept_sentences::dedup_sentences;
 use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups};
+use short_answer::{is_less_direct, retain_new, short_with_picked};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER_TOKENS: usize = 6_000;
@@ -60,10 +63,6 @@ const MIN_SERVING_EVIDENCE: usize = 3;
 const MAX_SHRINKS: usize = 3;
 /// Maximum number of searches that a writer may ask for at a time.
 const MAX_WRITER_SEARCHES: usize = 2;
-/// Minimum number of words of a sentence.
-const MIN_SENTENCE_WORDS: usize = 4;
-/// Maximum number of words of the short answer.
-const SHORT_WORDS: usize = 60;
 
 /// An earlier draft to revise with more evidence.
 pub(crate) struct Revision<'a> {
@@ -89,6 +88,7 @@ pub(crate) async fn compose(
     last: Option<Revision<'_>>,
 ) -> Result<ReportDraft> {
     let RunContext { log, question, brief, .. } = research.ctx;
+    settle_outline(research);
     let state = &research.state;
     let draft = heuristic::compose::compose_report(question, brief, state, &mut research.scorer)?;
     let Some(mut draft) = draft else {
@@ -124,6 +124,20 @@ pub(crate) async fn compose(
     Ok(draft)
 }
 
+/// Settles the outline and makes it the writing plan.
+fn settle_outline(research: &mut ResearchLoop<'_>) {
+    let state = &mut research.state;
+    // Steps and the members of a list stay among themselves.
+    let kind = research.ctx.brief.kind;
+    let merges = !matches!(kind, QuestionKind::HowTo | QuestionKind::List);
+    let edits = state.outline.settle(&state.notes, merges);
+    if !edits.is_empty() {
+        let sections = state.outline.sections().to_vec();
+        research.ctx.log.emit(Event::OutlineUpdated { edits, sections });
+    }
+    state.notes.plan.writing.sections = state.outline.section_plans();
+}
+
 /// The sections of an earlier draft that `plan` names, for a prompt.
 fn format_earlier_draft(draft: &ReportDraft, plan: &WritingPlan) -> String {
     let planned =
@@ -134,47 +148,6 @@ fn format_earlier_draft(draft: &ReportDraft, plan: &WritingPlan) -> String {
         format!("{}: {}", section.title, text.join(" "))
     });
     sections.collect::<Vec<_>>().join("\n")
-}
-
-/// The answer, then the picked lines as far as the short answer has room. A bare figure or word is left to
-/// the one-line answer, because it adds nothing to the picked lines.
-fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
-    let words = |draft_line: &DraftLine| draft_line.text.split_whitespace().count();
-    if words(answer) < MIN_SENTENCE_WORDS && !picked.is_empty() {
-        return picked.to_vec();
-    }
-    let mut room = SHORT_WORDS.saturating_sub(words(answer));
-    let mut lines = vec![answer.clone()];
-    for it in picked {
-        if words(it) <= room && it.text != answer.text {
-            room -= words(it);
-            lines.push(it.clone());
-        }
-    }
-    lines
-}
-
-/// Keeps the lines that say something the short answer, the sections and the lines before them do not.
-fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
-    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
-    let stems = |line: &DraftLine| content_stems(&line.text).into_iter().collect::<BTreeSet<_>>();
-    let mut said: Vec<BTreeSet<String>> = draft.short.iter().chain(sections).map(stems).collect();
-    lines.retain(|line| {
-        let own = stems(line);
-        let new = !said.iter().any(|it| own.is_subset(it));
-        said.push(own);
-        new
-    });
-}
-
-/// Whether a sentence says much less of what the question asks than the best of `picked`.
-fn is_less_direct(scorer: &mut RelevanceScorer, answer: &DraftLine, picked: &[DraftLine]) -> bool {
-    // A bare figure or name answers without the words of the question.
-    if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
-        return false;
-    }
-    let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
-    scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE
 }
 
 /// What a model writes from.

@@ -7,7 +7,7 @@ use ibid_core::domain::{
     Answer, Block, BlockKind, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Conflict,
     ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
     GateVerdict, ItemId, MethodNote, OpenItem, OutputMode, Page, PageDraft, Ratio, Report,
-    ReportChecks, Section, SectionLayout, Source, SourceId, SourceKind, StopReason, Usage, Verdict,
+    ReportChecks, Section, SectionLayout, Source, SourceId, SourceKind, StopReason, Usage, YesNo,
 };
 use ibid_core::record::{Run, RunStatus};
 use ibid_report::json::ResultSubtype;
@@ -66,7 +66,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         title: words.to_owned(),
         lang: "en".to_owned(),
         short: vec![claim(1, words, vec![cite(1, 1)])],
-        verdict: Some(Verdict::No),
+        verdict: Some(YesNo::No),
         confidence: mark.clone(),
         introduction: vec![claim(7, words, vec![cite(1, 1)])],
         conclusion: vec![claim(8, words, vec![cite(1, 1)])],

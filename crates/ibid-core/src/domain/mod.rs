@@ -8,6 +8,7 @@ mod ids;
 mod judgement;
 mod model_choice;
 mod outbound;
+mod outline;
 mod owner;
 mod page;
 mod plan;
@@ -36,6 +37,7 @@ pub use outbound::{
     FolderWordPolicy, ModelWord, OnThisMachine, Outbound, OutboundWordPolicy, OutboundWords,
     PublicName, WordOrigin, WordPolicy, is_name, is_public,
 };
+pub use outline::{OutlineEdit, OutlineSection};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, UrlProvenance};
 pub use plan::{
@@ -50,7 +52,7 @@ pub use question::{
 pub use report::{
     Answer, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
     FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
-    SectionLayout, Verdict,
+    SectionLayout, YesNo,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};

@@ -280,7 +280,7 @@ pub struct ReportChecks {
 /// The answer to a yes-or-no question, where most of the passages that decide it agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum YesNo {
     /// Yes.
     Yes,
     /// No.
@@ -330,7 +330,7 @@ pub struct Report {
     pub lang: String,
     /// Yes or no, if the question asks for that and the sources mostly agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<YesNo>,
     /// The short answer, at most 60 words; of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
@@ -450,8 +450,8 @@ impl Report {
     /// The label of the short answer: "Short answer", with yes or no where there is a verdict.
     pub fn short_answer_label(&self) -> &'static str {
         match self.verdict {
-            Some(Verdict::Yes) => "Short answer: yes",
-            Some(Verdict::No) => "Short answer: no",
+            Some(YesNo::Yes) => "Short answer: yes",
+            Some(YesNo::No) => "Short answer: no",
             None => "Short answer",
         }
     }

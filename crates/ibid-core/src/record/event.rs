@@ -3,9 +3,9 @@ use serde_json::Value;
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
-    Judgement, ModelRole, Owner, Plan, Question, Rating, ReasoningEffort, Report, RunId,
-    RuntimeProgress, ShareLink, Source, StopReason, Strategy, TopicRelation, Usage, Variation,
-    Vertical, WordOrigin,
+    Judgement, ModelRole, OutlineEdit, OutlineSection, Owner, Plan, Question, Rating,
+    ReasoningEffort, Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy,
+    TopicRelation, Usage, Variation, Vertical, WordOrigin,
 };
 use crate::{ErrorKind, FailureReason, ReadFailure};
 
@@ -220,6 +220,9 @@ pub enum Event {
     /// The evidence gate was checked.
     #[serde(rename = "gate.judged")]
     GateJudged { verdict: GateVerdict },
+    /// The outline of the report after these edits: its sections in order, each with its own evidence and what it lacks.
+    #[serde(rename = "outline.updated")]
+    OutlineUpdated { edits: Vec<OutlineEdit>, sections: Vec<OutlineSection> },
     /// An item is still open; the next round searches for this.
     #[serde(rename = "gap.found")]
     GapFound { item: ItemId, gap: String, gap_query: String },

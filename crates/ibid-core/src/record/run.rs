@@ -4,8 +4,9 @@ use super::event::RunOutcome;
 use super::{CountsByKind, Envelope, Event, Phase, RunMetrics};
 use crate::ErrorKind;
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Owner, Plan, Question, Rating,
-    Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy, TopicRelation, Usage,
+    Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, OutlineSection, Owner, Plan,
+    Question, Rating, Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy,
+    TopicRelation, Usage,
 };
 
 /// Status of a run.
@@ -87,6 +88,9 @@ pub struct Run {
     pub sources: Vec<Source>,
     /// Coverage of every item.
     pub coverage: Vec<CoverageRow>,
+    /// The sections of the report that is being researched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outline: Vec<OutlineSection>,
     /// The latest gate result.
     pub gate: Option<GateVerdict>,
     /// Resources used.
@@ -150,6 +154,7 @@ impl Run {
             evidence: 0,
             sources: Vec::new(),
             coverage: Vec::new(),
+            outline: Vec::new(),
             gate: None,
             usage: Usage::default(),
             stop_reason: None,
@@ -241,6 +246,7 @@ impl Run {
             Event::ReadFailed { .. } => self.failed_pages += 1,
             Event::EvidenceAdded { .. } => self.evidence += 1,
             Event::CoverageUpdated { rows, .. } => self.coverage.clone_from(rows),
+            Event::OutlineUpdated { sections, .. } => self.outline.clone_from(sections),
             Event::StrategyChosen { strategy, .. } => self.strategy = Some(*strategy),
             Event::RuntimeProgress { progress } => self.progress = Some(progress.clone()),
             Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),

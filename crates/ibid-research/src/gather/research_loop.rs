@@ -7,6 +7,7 @@ use crate::cover::CoverageState;
 use crate::heuristic::queries::SearchTargets;
 use crate::heuristic::score::RelevanceScorer;
 use crate::llm_session::LlmSession;
+use crate::outline::{EvidenceAssignment, Outline};
 use crate::page_set::PageSet;
 use crate::query_policy::QueryPolicy;
 use crate::research_state::ResearchState;
@@ -15,7 +16,8 @@ use crate::search::HitPool;
 use crate::trust;
 use ibid_core::Result;
 use ibid_core::domain::{
-    Coverage, CoverageRow, EvidenceGate, EvidenceStore, ItemId, ItemStatus, Plan, StopReason, Usage,
+    Coverage, CoverageRow, EvidenceGate, EvidenceStore, ItemId, ItemStatus, ModelRole, Plan,
+    StopReason, Usage,
 };
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
@@ -57,6 +59,11 @@ impl<'a> ResearchLoop<'a> {
         let scorer = RelevanceScorer::new(brief, &plan)?;
         let limits = GatherLimits::from_question(question, brief, &plan);
         let strategy = question.strategy(plan.complexity);
+        let assignment = match providers.models.get(ModelRole::Writer) {
+            Some(_) => EvidenceAssignment::NearestWords,
+            None => EvidenceAssignment::FirstItem,
+        };
+        let outline = Outline::from_plan(&plan, assignment);
         let notes = EvidenceStore::new(plan);
         let gate = EvidenceGate::from_settings(&question.method).judge(&notes, 0);
         let policy = QueryPolicy::from_plan(providers, question, brief, &notes.plan);
@@ -68,6 +75,7 @@ impl<'a> ResearchLoop<'a> {
                 notes,
                 pages: PageSet::with_failed(&providers.unreadable),
                 coverage: Vec::new(),
+                outline,
                 gate,
                 stop: StopReason::NoNewEvidence,
                 usage: Usage::default(),

@@ -7,6 +7,7 @@ use crate::read;
 use crate::run_context::RunContext;
 use crate::search;
 use crate::weigh;
+use crate::write::best_first;
 use ibid_core::Result;
 use ibid_core::domain::{EvidenceGate, ItemId, ItemStatus, Query, Variation};
 use ibid_core::record::{Event, Phase};
@@ -98,6 +99,9 @@ impl ResearchLoop<'_> {
         state.coverage = coverage.final_rows();
         state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, domains);
         log.emit(Event::GateJudged { verdict: state.gate.clone() });
+        let best = best_first(&state.notes, state.notes.evidence.iter());
+        let edits = state.outline.update(&state.notes.plan, &best, &state.coverage);
+        log.emit(Event::OutlineUpdated { edits, sections: state.outline.sections().to_vec() });
         for row in state.coverage.clone() {
             self.set_status_from_row(&row);
         }

@@ -9,7 +9,7 @@ use crate::thresholds::{
     MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance, Verdict};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance, YesNo};
 
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
@@ -184,10 +184,10 @@ pub(crate) fn verdict(
     notes: &EvidenceStore,
     short: &[&ClaimCluster],
     lean: Option<&YesNoTally>,
-) -> Option<Verdict> {
+) -> Option<YesNo> {
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
-    says.then_some(if yes { Verdict::Yes } else { Verdict::No })
+    says.then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

@@ -134,7 +134,7 @@ pub(crate) fn compose_report(
     }))
 }
 
-/// A section for each item that has something left to say. `parts` are the rankings for the parts of the question.
+/// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
 fn sections_by_item(
     brief: &Brief,
     scorer: &RelevanceScorer,
@@ -144,23 +144,29 @@ fn sections_by_item(
 ) -> Vec<DraftSection> {
     let notes = page.notes;
     let mut sections = Vec::new();
-    for item in notes.plan.items() {
-        let asked = is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
-        let kind = scorer.part_question(item.id).map_or(brief.kind, |part| part.0);
-        let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == item.id) {
-            Some((_, ranking)) => ranking.clone(),
-            None if asked => ranked.to_vec(),
-            None => ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect(),
-        };
-        let paragraphs = section(notes, item.id, asked.then_some(kind), &own, page);
-        if !paragraphs.is_empty() {
-            let title = item.heading.clone();
-            let layout = match asked.then_some(kind) {
+    for planned in &notes.plan.writing.sections {
+        let mut paragraphs = Vec::new();
+        let mut layout = SectionLayout::Prose;
+        for id in &planned.items {
+            let asked = is_core_item(notes, *id) || !parts.is_empty() && scorer.asks_part(*id);
+            let kind = scorer.part_question(*id).map_or(brief.kind, |part| part.0);
+            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == *id) {
+                Some((_, ranking)) => ranking.clone(),
+                None if asked => ranked.to_vec(),
+                None => {
+                    ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
+                }
+            };
+            paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
+            layout = match asked.then_some(kind) {
                 Some(QuestionKind::HowTo) => SectionLayout::Steps,
                 Some(QuestionKind::List) => SectionLayout::List,
-                _ => SectionLayout::Prose,
+                _ => layout,
             };
-            sections.push(DraftSection { title, item: Some(item.id), layout, paragraphs });
+        }
+        if !paragraphs.is_empty() {
+            let (title, item) = (planned.title.clone(), planned.items.first().copied());
+            sections.push(DraftSection { title, item, layout, paragraphs });
         }
     }
     sections

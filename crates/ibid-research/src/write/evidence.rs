@@ -68,7 +68,7 @@ pub(super) fn evidence_rows<'a>(
 }
 
 /// Evidence by score, ties in the order found; only from sources in the notes.
-pub(super) fn best_first<'a>(
+pub(crate) fn best_first<'a>(
     notes: &EvidenceStore,
     evidence: impl Iterator<Item = &'a Evidence>,
 ) -> Vec<&'a Evidence> {

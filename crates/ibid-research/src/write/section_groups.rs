@@ -1,6 +1,6 @@
 //! Which sections a model writes together, and from which evidence.
-use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{ChecklistItem, Evidence, SectionPlan, WritingPlan};
+use crate::outline::{EvidenceAssignment, assign_evidence};
+use ibid_core::domain::{ChecklistItem, Evidence, WritingPlan};
 
 /// Least evidence of a group of sections: a call for less costs more in instructions than it saves in time.
 pub(super) const MIN_GROUP_EVIDENCE: usize = 3;
@@ -24,7 +24,7 @@ pub(super) fn section_groups<'e>(
     least: usize,
 ) -> Vec<SectionGroup<'e>> {
     let mut groups: Vec<SectionGroup<'e>> = Vec::new();
-    for (section, evidence) in plan.sections.iter().zip(assign_evidence(plan, items, all)) {
+    for (section, evidence) in plan.sections.iter().zip(evidence_of_sections(plan, items, all)) {
         match groups.last_mut() {
             Some(last) if last.evidence.len() < least => {
                 last.plan.sections.push(section.clone());
@@ -52,47 +52,20 @@ pub(super) fn section_groups<'e>(
     groups
 }
 
-/// The evidence of each section, best first. Each piece goes to one section, so that no two sections say the same: of those
-/// whose items it serves, to the one whose words it has most of, or to the first. A section without items is about the whole
-/// and gets the best of all.
-fn assign_evidence<'e>(
+/// The evidence of each section, best first. A section without items is about the whole and gets the best of all.
+fn evidence_of_sections<'e>(
     plan: &WritingPlan,
     items: &[ChecklistItem],
     all: &[&'e Evidence],
 ) -> Vec<Vec<&'e Evidence>> {
-    let mut of_sections: Vec<Vec<&Evidence>> = vec![Vec::new(); plan.sections.len()];
-    let first = plan.sections.iter().position(|section| !section.items.is_empty());
-    let words: Vec<String> = plan.sections.iter().map(|it| section_words(it, items)).collect();
-    for it in all {
-        let section_of = |id| plan.sections.iter().position(|section| section.items.contains(id));
-        let mut best: Option<(f32, usize)> = None;
-        for nth in it.items.iter().filter_map(section_of) {
-            let overlap = stem_overlap(&words[nth], &it.claim);
-            if best.is_none_or(|(most, _)| overlap > most) {
-                best = Some((overlap, nth));
-            }
-        }
-        if let Some(nth) = best.map(|(_, nth)| nth).or(first) {
-            of_sections[nth].push(it);
-        }
-    }
+    let mut of_sections =
+        assign_evidence(&plan.sections, items, all, EvidenceAssignment::NearestWords);
     for (section, own) in plan.sections.iter().zip(&mut of_sections) {
         if section.items.is_empty() {
             own.extend(all.iter().take(WHOLE_EVIDENCE));
         }
     }
     of_sections
-}
-
-/// The words that say what a section is about: its title and what its items ask.
-fn section_words(section: &SectionPlan, items: &[ChecklistItem]) -> String {
-    let asked = items.iter().filter(|item| section.items.contains(&item.id));
-    let mut words = section.title.clone();
-    for item in asked {
-        words.push(' ');
-        words.push_str(&item.asks);
-    }
-    words
 }
 
 #[cfg(test)]

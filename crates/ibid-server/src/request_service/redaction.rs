@@ -359,6 +359,7 @@ pub(super) fn redact_event(it: &mut Event) {
         | Event::EvidenceRejected { .. }
         | Event::EvidenceMerged { .. }
         | Event::CoverageUpdated { .. }
+        | Event::OutlineUpdated { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. }
         | Event::ConflictFound { .. }

@@ -91,6 +91,7 @@ fn in_feed(event: &Event) -> bool {
             | Event::EvidenceRejected { .. }
             | Event::EvidenceMerged { .. }
             | Event::CoverageUpdated { .. }
+            | Event::OutlineUpdated { .. }
             | Event::GateJudged { .. }
             | Event::DraftDelta { .. }
     )

@@ -4,12 +4,12 @@ use ibid_core::domain::{
     Answer, Block, BlockKind, Brief, Budget, ChecklistItem, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
     EvidenceGate, EvidenceId, EvidenceStore, Finding, FindingKind, GateStatus, GateVerdict,
-    IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, OpenItem, OutputMode, Page,
-    PageDraft, Plan, QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio,
-    ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId, RuntimeProgress, Section,
-    SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason,
-    Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation, Verdict,
-    Vertical, Vote, WordOrigin, WritingPlan,
+    IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, OpenItem, OutlineEdit,
+    OutlineSection, OutputMode, Page, PageDraft, Plan, QualityPart, QualityScore, Question,
+    QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId,
+    RuntimeProgress, Section, SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind,
+    Stance, StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage,
+    Variation, Vertical, Vote, WordOrigin, WritingPlan, YesNo,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -148,6 +148,28 @@ fn research() -> Vec<Event> {
         Event::EvidenceMerged { url: "https://d.example/".to_owned(), into: page().url.clone() },
         Event::CoverageUpdated { rows: vec![coverage()], ratio: 0.5 },
         Event::GateJudged { verdict: verdict() },
+        Event::OutlineUpdated {
+            edits: vec![
+                OutlineEdit::Add { title: "Care".to_owned() },
+                OutlineEdit::Split {
+                    title: "Costs".to_owned(),
+                    into: vec!["Prices".to_owned(), "Upkeep".to_owned()],
+                },
+                OutlineEdit::Merge { title: "Upkeep".to_owned(), into: "Care".to_owned() },
+                OutlineEdit::Drop { title: "History".to_owned() },
+                OutlineEdit::Move { title: "Care".to_owned(), to: 0 },
+                OutlineEdit::MarkAnswered { title: "Care".to_owned() },
+                OutlineEdit::Reopen { title: "Prices".to_owned() },
+            ],
+            sections: vec![OutlineSection {
+                title: "Care".to_owned(),
+                claim: "What care it needs.".to_owned(),
+                items: vec![ItemId::new(1)],
+                evidence: vec![EvidenceId::new(1)],
+                gaps: vec!["one voice only".to_owned()],
+                answered: true,
+            }],
+        },
         Event::GapFound {
             item: ItemId::new(1),
             gap: "one voice only".to_owned(),
@@ -422,7 +444,7 @@ fn report() -> Report {
         title: "What is a green roof?".to_owned(),
         lang: "en".to_owned(),
         short: vec![claim(1)],
-        verdict: Some(Verdict::Yes),
+        verdict: Some(YesNo::Yes),
         confidence: mark(),
         introduction: vec![claim(6)],
         conclusion: vec![claim(7)],

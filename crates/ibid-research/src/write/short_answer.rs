@@ -1,0 +1,58 @@
+//! What of a model's answer goes into the short answer, and which of its sentences open and close a report.
+use std::collections::BTreeSet;
+
+use ibid_core::domain::words::content_stems;
+
+use crate::draft::{DraftLine, ReportDraft};
+use crate::heuristic::score::RelevanceScorer;
+use crate::thresholds::MIN_DIRECTNESS_SHARE;
+
+/// Minimum number of words of a sentence.
+const MIN_SENTENCE_WORDS: usize = 4;
+/// Maximum number of words of the short answer.
+const SHORT_WORDS: usize = 60;
+
+/// The answer, then the picked lines as far as the short answer has room. A bare figure or word is left to
+/// the one-line answer, because it adds nothing to the picked lines.
+pub(super) fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
+    let words = |draft_line: &DraftLine| draft_line.text.split_whitespace().count();
+    if words(answer) < MIN_SENTENCE_WORDS && !picked.is_empty() {
+        return picked.to_vec();
+    }
+    let mut room = SHORT_WORDS.saturating_sub(words(answer));
+    let mut lines = vec![answer.clone()];
+    for it in picked {
+        if words(it) <= room && it.text != answer.text {
+            room -= words(it);
+            lines.push(it.clone());
+        }
+    }
+    lines
+}
+
+/// Keeps the lines that say something the short answer, the sections and the lines before them do not.
+pub(super) fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let stems = |line: &DraftLine| content_stems(&line.text).into_iter().collect::<BTreeSet<_>>();
+    let mut said: Vec<BTreeSet<String>> = draft.short.iter().chain(sections).map(stems).collect();
+    lines.retain(|line| {
+        let own = stems(line);
+        let new = !said.iter().any(|it| own.is_subset(it));
+        said.push(own);
+        new
+    });
+}
+
+/// Whether a sentence says much less of what the question asks than the best of `picked`.
+pub(super) fn is_less_direct(
+    scorer: &mut RelevanceScorer,
+    answer: &DraftLine,
+    picked: &[DraftLine],
+) -> bool {
+    // A bare figure or name answers without the words of the question.
+    if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
+        return false;
+    }
+    let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
+    scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE
+}

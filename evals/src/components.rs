@@ -1,7 +1,7 @@
 //! Every component of `evals`.
 use crate::{
     Outcome, answers, attribution, conflicts, crash, dates, documents, extract, injection, linear,
-    load, memory, quotes, recordings, reports, rerank, retrieve, speed, strategies,
+    load, memory, quotes, race, recordings, reports, rerank, retrieve, speed, strategies,
     train_extractor, web,
 };
 
@@ -76,6 +76,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("123 pages, development half", injection::run), ("generated pages", injection::small)),
     component("reports", "what reports look like, beside those of other systems",
         ("the sample library, BioASQ, one long text, and reports of other systems", reports::run), (TEXTS, reports::small)),
+    component("race", "the quality of reports beside a reference, as DeepResearch Bench judges it",
+        ("DeepResearch Bench, development half", race::run), ("generated reports and a scripted judge", race::small)),
     component("recordings", "recorded calls of real interfaces through the wires",
         ("the recordings named", recordings::run), ("calls written after the documentation", recordings::small)),
     component("fit", "the trees of the main-text extraction, fitted again",

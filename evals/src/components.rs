@@ -1,7 +1,7 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, injection, linear,
-    load, memory, quotes, race, recordings, reports, rerank, retrieve, speed, strategies,
+    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, fact, injection,
+    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, speed, strategies,
     train_extractor, web,
 };
 
@@ -78,6 +78,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("the sample library, BioASQ, one long text, and reports of other systems", reports::run), (TEXTS, reports::small)),
     component("race", "the quality of reports beside a reference, as DeepResearch Bench judges it",
         ("DeepResearch Bench, development half", race::run), ("generated reports and a scripted judge", race::small)),
+    component("fact", "whether cited pages bear out what reports say, as DeepResearch Bench judges it",
+        ("DeepResearch Bench or ReportBench, development halves", fact::run), ("generated reports, pages and a scripted judge", fact::small)),
     component("recordings", "recorded calls of real interfaces through the wires",
         ("the recordings named", recordings::run), ("calls written after the documentation", recordings::small)),
     component("fit", "the trees of the main-text extraction, fitted again",

@@ -15,6 +15,7 @@ mod crash;
 mod dates;
 mod documents;
 mod extract;
+mod fact;
 mod generated;
 mod injection;
 mod judge;

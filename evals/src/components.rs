@@ -1,8 +1,8 @@
 //! Every component of `evals`.
 use crate::{
     Outcome, answers, attribution, conflicts, crash, dates, documents, extract, fact, injection,
-    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, speed, strategies,
-    train_extractor, web,
+    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics, speed,
+    strategies, train_extractor, web,
 };
 
 type ComponentFn = fn(&[String]) -> Outcome;
@@ -80,6 +80,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("DeepResearch Bench, development half", race::run), ("generated reports and a scripted judge", race::small)),
     component("fact", "whether cited pages bear out what reports say, as DeepResearch Bench judges it",
         ("DeepResearch Bench or ReportBench, development halves", fact::run), ("generated reports, pages and a scripted judge", fact::small)),
+    component("rubrics", "reports against the points of their tasks, as four benchmarks judge them",
+        ("DeepResearch Bench II or ScholarQA-CS, development halves, or the tasks named", rubrics::run), ("generated tasks, a report and a scripted judge", rubrics::small)),
     component("recordings", "recorded calls of real interfaces through the wires",
         ("the recordings named", recordings::run), ("calls written after the documentation", recordings::small)),
     component("fit", "the trees of the main-text extraction, fitted again",

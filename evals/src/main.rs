@@ -36,6 +36,7 @@ mod recordings;
 mod reports;
 mod rerank;
 mod retrieve;
+mod rubrics;
 mod sets;
 mod speed;
 mod strategies;

@@ -77,7 +77,7 @@ fn same_words(text: &str) -> String {
 }
 
 /// A question about some statements of one report on one page.
-pub(crate) struct PageQuestion {
+pub(crate) struct StatementQuestion {
     pub(crate) page: String,
     pub(crate) statements: Vec<String>,
     pub(crate) prompt: Prompt,
@@ -90,7 +90,7 @@ pub(crate) fn page_questions(
     judge: &Judge,
     of: &PageStatements,
     text: &str,
-) -> Result<Vec<PageQuestion>, String> {
+) -> Result<Vec<StatementQuestion>, String> {
     let mut questions = Vec::new();
     let mut rest = of.statements.as_slice();
     while !rest.is_empty() {
@@ -110,7 +110,7 @@ pub(crate) fn page_questions(
             ));
         }
         let page = shorten_to_matter(text, &now.join("\n"), room);
-        questions.push(PageQuestion {
+        questions.push(StatementQuestion {
             page: of.page.clone(),
             prompt: prompt(&page.text, now),
             statements: now.to_vec(),
@@ -163,7 +163,7 @@ pub(crate) struct SentenceFigures {
 
 impl ReportVerdicts {
     /// Adds the verdicts on the statements of a question.
-    pub(crate) fn add(&mut self, question: &PageQuestion, verdicts: &[CitationVerdict]) {
+    pub(crate) fn add(&mut self, question: &StatementQuestion, verdicts: &[CitationVerdict]) {
         for (statement, verdict) in question.statements.iter().zip(verdicts) {
             self.0.insert((question.page.clone(), same_words(statement)), *verdict);
         }

@@ -18,8 +18,8 @@ use crate::judged::reports::{JudgedReport, MatchedReports, ReportSet};
 use crate::judged::tasks::read_tasks;
 use crate::{Fault, Measured, Outcome, sets};
 use citations::{
-    CitationVerdict, PageQuestion, ReportCitations, ReportVerdicts, page_questions, read_verdicts,
-    report_citations,
+    CitationVerdict, ReportCitations, ReportVerdicts, StatementQuestion, page_questions,
+    read_verdicts, report_citations,
 };
 use pages::PageTexts;
 use works::work_figures;
@@ -87,7 +87,7 @@ pub(crate) struct FactQuestions {
     reports: Vec<JudgedReport>,
     citations: Vec<ReportCitations>,
     /// Each with the index of its report.
-    questions: Vec<(usize, PageQuestion)>,
+    questions: Vec<(usize, StatementQuestion)>,
     counts: Vec<(String, usize)>,
 }
 

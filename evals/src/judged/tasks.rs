@@ -67,8 +67,11 @@ pub(crate) fn read_tasks(path: &Path) -> Result<Vec<BenchmarkTask>, Fault> {
     Ok(tasks)
 }
 
-/// Every line of a file as JSON, with its number.
-pub(crate) fn json_lines(path: &Path) -> Result<Vec<(usize, Result<Value, String>)>, Fault> {
+/// A line of a file: its number, and its value or why it has none.
+pub(crate) type NumberedLine = (usize, Result<Value, String>);
+
+/// Every line of a file as JSON.
+pub(crate) fn json_lines(path: &Path) -> Result<Vec<NumberedLine>, Fault> {
     let text = match path.extension().is_some_and(|extension| extension == "gz") {
         true => sets::unpacked(path)?,
         false => {

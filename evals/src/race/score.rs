@@ -42,27 +42,24 @@ pub(crate) fn pair_questions(
     if judge.fits(&whole) {
         return Ok(PairQuestions { asked: vec![(all, whole)], is_cut: false });
     }
-    let mut questions = PairQuestions { asked: Vec::new(), is_cut: false };
-    for at in all {
-        let empty = ReportPair { target: "", reference: "", ..*pair };
-        let room = judge.room(&prompt(&empty, dimensions, &[at]));
-        if room < 2 * LEAST_TOKENS {
-            return Err(format!(
-                "a window of {} tokens is too small for its criteria",
-                judge.window
-            ));
-        }
-        // What the shorter report leaves is for the longer one.
-        let (one, two) = (tokens(pair.target), tokens(pair.reference));
-        let half = room / 2;
-        let most = |own: u64, other: u64| if own <= half { own } else { room - other.min(half) };
-        let (target, reference) =
-            (shorten(pair.target, most(one, two)), shorten(pair.reference, most(two, one)));
-        questions.is_cut |= target.is_cut || reference.is_cut;
-        let short = ReportPair { target: &target.text, reference: &reference.text, ..*pair };
-        questions.asked.push((vec![at], prompt(&short, dimensions, &[at])));
+    // The same text in every dimension: it is fair, and services charge less for a beginning that they know.
+    let empty = ReportPair { target: "", reference: "", ..*pair };
+    let rooms = all.iter().map(|at| judge.room(&prompt(&empty, dimensions, &[*at])));
+    let room = rooms.min().unwrap_or(0);
+    if room < 2 * LEAST_TOKENS {
+        return Err(format!("a window of {} tokens is too small for its criteria", judge.window));
     }
-    Ok(questions)
+    // What the shorter report leaves is for the longer one.
+    let (one, two) = (tokens(pair.target), tokens(pair.reference));
+    let half = room / 2;
+    let most = |own: u64, other: u64| if own <= half { own } else { room - other.min(half) };
+    let (target, reference) =
+        (shorten(pair.target, most(one, two)), shorten(pair.reference, most(two, one)));
+    let short = ReportPair { target: &target.text, reference: &reference.text, ..*pair };
+    Ok(PairQuestions {
+        asked: all.into_iter().map(|at| (vec![at], prompt(&short, dimensions, &[at]))).collect(),
+        is_cut: target.is_cut || reference.is_cut,
+    })
 }
 
 fn prompt(pair: &ReportPair<'_>, dimensions: &[RaceDimension], asked: &[usize]) -> Prompt {

@@ -34,26 +34,29 @@ pub(crate) fn point_questions(
     article: &str,
     rubric: &TaskRubric,
 ) -> Result<Vec<PointQuestion>, String> {
-    let mut questions = Vec::new();
+    let mut groups: Vec<(Range<usize>, u64)> = Vec::new();
     let mut waiting: Vec<Range<usize>> = rubric.groups.iter().rev().cloned().collect();
     while let Some(group) = waiting.pop() {
         let room = judge.room(&prompt(task, "", rubric, &group));
         if group.len() > 1 && room < judge.window / 2 {
             let middle = group.start + group.len() / 2;
             waiting.extend([middle..group.end, group.start..middle]);
-            continue;
+        } else {
+            groups.push((group, room));
         }
-        if room < LEAST_TOKENS {
-            return Err(format!("a window of {} tokens is too small for its points", judge.window));
-        }
-        let report = shorten(article, room);
-        questions.push(PointQuestion {
-            prompt: prompt(task, &report.text, rubric, &group),
-            points: group,
-            is_cut: report.is_cut,
-        });
     }
-    Ok(questions)
+    let room = groups.iter().map(|group| group.1).min().unwrap_or(0);
+    if room < LEAST_TOKENS {
+        return Err(format!("a window of {} tokens is too small for its points", judge.window));
+    }
+    // The same text for every point: it is fair, and services charge less for a beginning that they know.
+    let report = shorten(article, room);
+    let question = |(points, _): (Range<usize>, u64)| PointQuestion {
+        prompt: prompt(task, &report.text, rubric, &points),
+        points,
+        is_cut: report.is_cut,
+    };
+    Ok(groups.into_iter().map(question).collect())
 }
 
 fn prompt(task: &str, report: &str, rubric: &TaskRubric, group: &Range<usize>) -> Prompt {

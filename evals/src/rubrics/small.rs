@@ -40,8 +40,11 @@ pub(crate) fn small(_: &[String]) -> Outcome {
     Ok(Measured::new(scores, "reports with a score"))
 }
 
-/// A task of each set, with the figures that its report must get.
-fn known() -> Vec<(RubricSet, Value, Vec<(&'static str, f64)>)> {
+/// A task of a set, with the figures that its report must get.
+type KnownTask = (RubricSet, Value, Vec<(&'static str, f64)>);
+
+/// One of each set.
+fn known() -> Vec<KnownTask> {
     let drb2 = json!({"id": "task1+", "idx": 1, "language": "en", "prompt": "What is cork?", "content": {
         "rubric": {"info_recall": ["It says that cork floats: met", "It says that cork sinks: absent",
             "It says that cork is old: invented"], "analysis": ["It compares: met"], "presentation": ["It quotes: blocked"]},

@@ -1,8 +1,8 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, injection, linear,
-    load, memory, quotes, recordings, reports, rerank, retrieve, speed, strategies,
-    train_extractor, web,
+    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, fact, injection,
+    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics, speed,
+    strategies, train_extractor, web,
 };
 
 type ComponentFn = fn(&[String]) -> Outcome;
@@ -76,6 +76,12 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("123 pages, development half", injection::run), ("generated pages", injection::small)),
     component("reports", "what reports look like, beside those of other systems",
         ("the sample library, BioASQ, one long text, and reports of other systems", reports::run), (TEXTS, reports::small)),
+    component("race", "the quality of reports beside a reference, as DeepResearch Bench judges it",
+        ("DeepResearch Bench, development half", race::run), ("generated reports and a scripted judge", race::small)),
+    component("fact", "whether cited pages bear out what reports say, as DeepResearch Bench judges it",
+        ("DeepResearch Bench or ReportBench, development halves", fact::run), ("generated reports, pages and a scripted judge", fact::small)),
+    component("rubrics", "reports against the points of their tasks, as four benchmarks judge them",
+        ("DeepResearch Bench II or ScholarQA-CS, development halves, or the tasks named", rubrics::run), ("generated tasks, a report and a scripted judge", rubrics::small)),
     component("recordings", "recorded calls of real interfaces through the wires",
         ("the recordings named", recordings::run), ("calls written after the documentation", recordings::small)),
     component("fit", "the trees of the main-text extraction, fitted again",

@@ -15,8 +15,11 @@ mod crash;
 mod dates;
 mod documents;
 mod extract;
+mod fact;
 mod generated;
 mod injection;
+mod judge;
+mod judged;
 mod libraries;
 mod linear;
 mod load;
@@ -28,10 +31,12 @@ mod overlap;
 mod peers;
 mod program;
 mod quotes;
+mod race;
 mod recordings;
 mod reports;
 mod rerank;
 mod retrieve;
+mod rubrics;
 mod sets;
 mod speed;
 mod strategies;
@@ -94,8 +99,11 @@ fn one(component: &Component, args: &[String]) -> Result<(), Fault> {
     let is_small = args.iter().any(|arg| arg == "--small");
     let args: Vec<String> = args.iter().filter(|arg| *arg != "--small").cloned().collect();
     let Form { data, run } = if is_small { &component.small } else { &component.run };
-    println!("{}", measured::header(component.name, data, &args));
-    println!("{}", run(&args)?.line()?);
+    // JSON on stdout stands alone.
+    let as_json = args.iter().any(|arg| arg == "--json");
+    let say = |line: &str| if as_json { eprintln!("{line}") } else { println!("{line}") };
+    say(&measured::header(component.name, data, &args));
+    say(&run(&args)?.line()?);
     Ok(())
 }
 

@@ -164,7 +164,7 @@ fn pages() -> Result<Set, Fault> {
 
 /// An empty folder for an unpacked set.
 pub(crate) fn fresh(name: &str) -> Result<PathBuf, Fault> {
-    let folder = here().join("target/evals").join(name);
+    let folder = kept(name);
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;
     }
@@ -172,7 +172,13 @@ pub(crate) fn fresh(name: &str) -> Result<PathBuf, Fault> {
     Ok(folder.canonicalize()?)
 }
 
-fn unpacked(path: &Path) -> Result<String, Fault> {
+/// Where `name` is kept between measurements.
+pub(crate) fn kept(name: &str) -> PathBuf {
+    here().join("target/evals").join(name)
+}
+
+/// The text of a file packed with gzip.
+pub(crate) fn unpacked(path: &Path) -> Result<String, Fault> {
     let file = fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text)?;

@@ -21,8 +21,8 @@ pub use interaction::{ApproveArgs, InteractionArgs};
 pub use output::{OutputArgs, ReportFormat};
 pub use question::{AskArgs, FollowUpArgs, MethodArgs, PlanArgs, SourceArgs};
 pub use review::{
-    BatchArgs, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs, ShowArgs,
-    TracesArgs,
+    BatchArgs, BatchFormat, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs,
+    ShowArgs, TracesArgs,
 };
 pub use serve::{McpAction, McpArgs, ServeArgs, ViewAction, ViewArgs};
 pub use setup::{ConfigAction, DoctorArgs};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::export::RenderArgs;
 use super::output::OutputArgs;
@@ -190,6 +190,9 @@ pub struct BatchArgs {
     /// Write the answers here; OUT.runs beside it records the run of each row
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+    /// Write the answers also as the repository of this benchmark reads them, beside OUT
+    #[arg(long, value_name = "BENCHMARK", default_value = "drb")]
+    pub format: BatchFormat,
     /// Questions to work on at the same time, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
@@ -208,4 +211,20 @@ pub struct BatchArgs {
     /// Fail (exit 6) unless all checks and the evidence gate pass for every row
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
+}
+
+/// A benchmark whose repository reads answers of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum BatchFormat {
+    /// DeepResearch Bench: OUT itself
+    #[default]
+    Drb,
+    /// DeepResearch Bench II: OUT.drb2/idx-ID.md
+    Drb2,
+    /// ResearchRubrics: OUT.researchrubrics/ID.md
+    Researchrubrics,
+    /// ReportBench: OUT.reportbench/ID.json
+    Reportbench,
+    /// ScholarQA-CS: OUT.scholarqa.jsonl
+    Scholarqa,
 }

@@ -1,4 +1,5 @@
 //! `ibid batch FILE -o OUT`: many questions, each a run of its own; one line per article.
+mod benchmark_files;
 mod output;
 mod progress;
 mod rows;
@@ -12,6 +13,7 @@ use crate::runtime::with_app;
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_report::markdown::pluralize;
 
+use benchmark_files::write_benchmark_files;
 use output::BatchOutput;
 use runner::BatchRunner;
 
@@ -39,13 +41,19 @@ pub(super) fn batch(
         };
         console.eprint_line(&format!("{}{answered}", pluralize(rows.len() as u64, "row")));
     }
-    if todo.is_empty() {
-        return Ok(ExitStatus::Delivered);
+    let status = if todo.is_empty() {
+        ExitStatus::Delivered
+    } else {
+        print_model(&loaded.settings, console);
+        with_app(loaded, async |app| {
+            let runner =
+                BatchRunner { app, output, quotes: !args.no_quotes, strict: args.strict, console };
+            runner.run_rows(&todo, args.jobs as usize, rows.len()).await
+        })?
+    };
+    let written = write_benchmark_files(args.format, &env.cwd.join(&args.output))?;
+    if let Some(path) = written.filter(|_| !console.quiet) {
+        console.eprint_line(&format!("written for the benchmark: {}", path.display()));
     }
-    print_model(&loaded.settings, console);
-    with_app(loaded, async |app| {
-        let runner =
-            BatchRunner { app, output, quotes: !args.no_quotes, strict: args.strict, console };
-        runner.run_rows(&todo, args.jobs as usize, rows.len()).await
-    })
+    Ok(status)
 }

@@ -142,8 +142,14 @@ impl BatchOutput {
 }
 
 fn runs_path(path: &Path) -> PathBuf {
+    beside(path, "runs")
+}
+
+/// The path of OUT with `.ending` appended.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
-    name.push(".runs");
+    name.push(".");
+    name.push(ending);
     PathBuf::from(name)
 }
 

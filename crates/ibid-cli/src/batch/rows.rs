@@ -53,13 +53,17 @@ fn read_row(
     env: &ProcessEnv,
 ) -> Result<BatchRow> {
     let wrong = |what: &str| row_error(&args.file, nth, what);
-    let id = match &row["id"] {
-        id @ (Value::String(_) | Value::Number(_)) => id.clone(),
-        _ => {
-            return Err(wrong("field `id` is missing, or neither a string nor a number"));
-        }
+    let fields = args.format.id_fields();
+    let is_id = |id: &&Value| matches!(id, Value::String(_) | Value::Number(_));
+    let Some(id) = fields.iter().map(|field| &row[*field]).find(is_id).cloned() else {
+        let names =
+            fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(" or ");
+        return Err(wrong(&format!("field {names} is missing, or neither a string nor a number")));
     };
-    let prompt = ["prompt", "question", "query"]
+    if let Some(problem) = args.format.id_problem(&id) {
+        return Err(wrong(&format!("its ID {problem}")));
+    }
+    let prompt = ["prompt", "question", "query", "initial_prompt"]
         .iter()
         .find_map(|field| row[*field].as_str())
         .filter(|text| text.chars().any(char::is_alphanumeric))

@@ -178,3 +178,65 @@ fn two_batches_do_not_write_into_one_file() {
     drop(held);
     assert_eq!(batch(&desk, &file, &[]).code, 0);
 }
+
+#[test]
+fn each_benchmark_gets_the_files_that_its_repository_reads() {
+    let desk = TestHome::new();
+    let prompt = "How much rain does a green roof retain?";
+    let row = format!(
+        "{{\"id\": \"task1+\", \"idx\": 7, \"sample_id\": \"68a\", \"arxiv_id\": \"2108.09522\", \"case_id\": \"d44\", \
+         \"prompt\": \"{prompt}\"}}\n"
+    );
+    let file = desk.write("q.jsonl", &row);
+    let read = |path: &str| fs::read_to_string(desk.path(path)).unwrap();
+    for (format, id, path) in [
+        ("drb2", "7", "out.jsonl.drb2/idx-7.md"),
+        ("researchrubrics", "\"68a\"", "out.jsonl.researchrubrics/68a.md"),
+        ("reportbench", "\"2108.09522\"", "out.jsonl.reportbench/2108.09522.json"),
+        ("scholarqa", "\"d44\"", "out.jsonl.scholarqa.jsonl"),
+    ] {
+        let _ = fs::remove_file(out(&desk));
+        let it = batch(&desk, &file, &["--format", format]);
+        assert_eq!(it.code, 0, "{format}: {}", it.err);
+        assert_eq!(ids(&desk), [id], "{format}");
+        let article = lines(&desk)[0]["article"].as_str().unwrap().to_owned();
+        match format {
+            "reportbench" => {
+                let row: Value = serde_json::from_str(&read(path)).unwrap();
+                assert_eq!((&row["response"], &row["query"]), (&article.into(), &prompt.into()));
+            }
+            "scholarqa" => {
+                let row: Value = serde_json::from_str(read(path).trim_end()).unwrap();
+                assert_eq!(
+                    (&row["answer_text"], &row["case_id"]),
+                    (&article.into(), &"d44".into())
+                );
+            }
+            _ => assert_eq!(read(path), article, "{format}"),
+        }
+    }
+    // What is missing is written again without a run.
+    fs::remove_file(desk.path("out.jsonl.scholarqa.jsonl")).unwrap();
+    let before = runs(&desk);
+    assert_eq!(batch(&desk, &file, &["--format", "scholarqa"]).code, 0);
+    assert!(read("out.jsonl.scholarqa.jsonl").ends_with('\n'));
+    assert_eq!(runs(&desk), before);
+}
+
+#[test]
+fn an_id_that_cannot_be_the_name_of_a_file_is_refused_before_anything_is_asked() {
+    let desk = TestHome::new();
+    for (id, format) in [
+        ("\"../x\"", "researchrubrics"),
+        ("\"a/b\"", "reportbench"),
+        ("\".\"", "researchrubrics"),
+        ("\"x\"", "drb2"),
+    ] {
+        let file =
+            desk.write("q.jsonl", &format!("{{\"id\": {id}, \"prompt\": \"What is cork?\"}}\n"));
+        let it = batch(&desk, &file, &["--format", format]);
+        assert_eq!(it.code, 2, "{id}: {}", it.err);
+        assert!(it.err.contains("line 1: its ID is"), "{id}: {}", it.err);
+    }
+    assert!(!desk.path("out.jsonl").exists());
+}

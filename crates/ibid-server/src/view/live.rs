@@ -242,6 +242,11 @@ impl RunStateView {
         }
     }
 
+    /// Whether a call, a step or a researcher failed.
+    fn has_failures(&self) -> bool {
+        !self.failures.lines.is_empty() || self.agents.iter().any(|it| it.failure.is_some())
+    }
+
     fn columns(&self) -> std::ops::RangeInclusive<u32> {
         1..=self.rounds
     }

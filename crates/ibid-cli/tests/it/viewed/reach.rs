@@ -307,7 +307,7 @@ async fn filters_are_folded_where_it_is_narrow_and_open_where_one_is_set() {
     for scripts in [true, false] {
         for (width, path, seen, most) in [
             (1280, "/", true, 800),
-            (320, "/", false, 1_000),
+            (320, "/", false, 1_100),
             (320, "/?status=completed", true, 700),
         ] {
             it.look("light", width, scripts);

@@ -29,7 +29,7 @@ async fn question_page(
     fresh: bool,
 ) -> ApiResult<HtmlPage> {
     Ok(HtmlPage(render(&NewRunPage {
-        shell: visitor.shell("Ask a question").narrow(),
+        shell: visitor.shell("Ask a question").with_nav_entry("ask").narrow(),
         ask: ask_form(visitor, form, fault, fresh).await,
         plan,
     })?))

@@ -123,12 +123,12 @@ pub(super) async fn runs(
     });
     // Whoever looks for a run is not asked for a question.
     let is_whole = !later && [&q, &status, &model, &since, &until].iter().all(|it| it.is_empty());
-    let ask = match is_whole {
-        true => Some(ask_form(&visitor, QuestionForm::default(), None, true).await),
-        false => None,
+    let (ask, nav_entry) = match is_whole {
+        true => (Some(ask_form(&visitor, QuestionForm::default(), None, true).await), "ask"),
+        false => (None, "runs"),
     };
     Ok(HtmlPage(render(&RunsPage {
-        shell: visitor.shell("Runs").with_nav_entry("runs"),
+        shell: visitor.shell("Runs").with_nav_entry(nav_entry),
         ask,
         models: model_choices(&visitor, &model, &listed.lines),
         moving: listed.moving,

@@ -331,9 +331,13 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
     let mut parts = vec![
         format!("{} words", grouped(words(report) as u64, ' ')),
         pluralize(report.sources.len() as u64, "source"),
-        format!("{}/{} quotes verified", report.checks.quotes.passed, report.checks.quotes.total),
-        format!("{}/{} claims cited", report.checks.claims.passed, report.checks.claims.total),
     ];
+    let (quotes, claims) = (report.checks.quotes, report.checks.claims);
+    for (name, it) in [("quotes verified", quotes), ("claims cited", claims)] {
+        if it.total > 0 {
+            parts.push(format!("{}/{} {name}", it.passed, it.total));
+        }
+    }
     if report.checks.removed > 0 {
         parts.push(format!("{} unsupported removed", report.checks.removed));
     }

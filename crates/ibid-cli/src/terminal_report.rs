@@ -6,7 +6,7 @@ use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, YesN
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
-    checks_line, local_path, pluralize_as, replaced_note, source_file_name,
+    checks_line, local_path, one_source_note, pluralize_as, replaced_note, source_file_name,
 };
 
 /// The report in lines of at most `width` columns. Quotes are left out; the last line says that `ibid cite` shows them.
@@ -20,6 +20,10 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
     let mut page = ReportWriter { out: String::new(), width: width.clamp(40, 96), paint };
     page.text("", &page.paint.bold(&single_line(&report.title)));
     page.gap();
+    if let Some(note) = one_source_note(report) {
+        page.text("", &page.paint.bold(note));
+        page.gap();
+    }
     short_answer(&mut page, report);
     if let Some(text) = introduction::introduction(report) {
         page.heading("Introduction");

@@ -155,6 +155,9 @@ impl ReportDocument {
             named: Vec::new(),
             blocks: Vec::new(),
         };
+        if let Some(note) = phrases::one_source_note(it).filter(|_| it.mode != OutputMode::Answer) {
+            laying.blocks.push(DocumentBlock::Paragraph { spans: vec![strong(note)] });
+        }
         match it.mode {
             OutputMode::Report => laying.report(),
             OutputMode::Answer => laying.answer(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::escape::{self, web_url};
+use super::phrases::one_source_note;
 use ibid_core::domain::{
     ChecklistItem, Coverage, CoverageRow, Evidence, Excerpt, Plan, Report, SourceId,
 };
@@ -105,6 +106,9 @@ pub fn to_jsonl(events: &[Envelope]) -> String {
 
 /// The coverage of the topics as a sentence.
 pub(crate) fn coverage_sentence(it: &Report) -> String {
+    if it.coverage.is_empty() {
+        return "No topics.".to_owned();
+    }
     let percent = (completeness(&it.coverage) * 100.0).round();
     format!("Covered: {percent} % of {} topics.", it.coverage.len())
 }
@@ -112,6 +116,9 @@ pub(crate) fn coverage_sentence(it: &Report) -> String {
 /// The evidence as Markdown.
 pub fn to_markdown(it: &Report) -> String {
     let mut out = format!("# Evidence: {}\n\n", escape::markdown(&it.question));
+    if let Some(note) = one_source_note(it) {
+        let _ = writeln!(out, "**{note}**\n");
+    }
     let _ = writeln!(out, "{}\n", coverage_sentence(it));
     for row in &it.coverage {
         let gap = row.gap.as_deref().map(escape::markdown);

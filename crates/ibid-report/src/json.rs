@@ -1,7 +1,7 @@
 //! A report as JSON: the final object of a run, and every claim with its evidence.
 use serde_json::{Map, Value, json};
 
-use super::{PagesByHash, evidence};
+use super::{PagesByHash, evidence, phrases};
 use crate::markdown;
 use ibid_core::domain::{
     Brief, Citation, Claim, Coverage, CoverageRow, ItemId, OutputMode, Page, Passage, Report,
@@ -85,6 +85,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
         "sources": report.map_or_else(Vec::new, sources),
         "checks": report.map(checks),
+        "one_source": report.map(|report| phrases::one_source_note(report).is_some()),
         "unaided": report.map(|report| &report.method.unaided),
         "checklist_coverage": checklist_coverage(run),
         "conflicts": report.map_or_else(Vec::new, conflicts),
@@ -186,6 +187,7 @@ pub fn report(it: &Report, pages: &PagesByHash) -> Value {
         object.insert("claims".to_owned(), claims(it, pages).into());
         object.insert("citations".to_owned(), citations(it, pages).into());
         object.insert("checks".to_owned(), checks(it));
+        object.insert("one_source".to_owned(), json!(phrases::one_source_note(it).is_some()));
     }
     out
 }

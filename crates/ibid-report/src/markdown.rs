@@ -10,7 +10,8 @@ use ibid_core::domain::{
 };
 
 pub use super::phrases::{
-    checks_line, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
+    checks_line, local_path, one_source_note, pluralize, pluralize_as, replaced_note,
+    source_file_name,
 };
 pub(crate) use super::phrases::{id_list, source_kind_label};
 
@@ -39,6 +40,9 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     let notes = Footnotes::new(it, quotes);
     let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
+    if let Some(note) = one_source_note(it) {
+        let _ = writeln!(out, "**{note}**\n");
+    }
     short_answer(&mut out, it, &notes);
     if let Some(text) = introduction::introduction(it) {
         let _ =

@@ -1,17 +1,34 @@
 //! Short texts that every form of a report shares.
 use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind};
 
+/// What a report says before anything else if it cites one source.
+pub const ONE_SOURCE: &str = "All of this rests on one source.";
+
+/// [`ONE_SOURCE`], if that is so.
+pub fn one_source_note(it: &Report) -> Option<&'static str> {
+    (it.sources.len() == 1).then_some(ONE_SOURCE)
+}
+
+/// The checks that had something to check: name, result. `0/0` would say nothing and look like success.
+pub fn applied_checks(it: &Report) -> Vec<(&'static str, Ratio)> {
+    let checks = &it.checks;
+    let all = [
+        ("quotes verified", checks.quotes),
+        ("claims cited", checks.claims),
+        ("numbers matched", checks.numbers),
+    ];
+    all.into_iter().filter(|check| check.1.total > 0).collect()
+}
+
 /// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched · 0 contradictions`. Never a bare percentage.
 pub fn checks_line(it: &Report) -> String {
-    let Ratio { passed: held, total } = it.checks.quotes;
-    format!(
-        "{held}/{total} quotes verified · {}/{} claims cited · {}/{} numbers matched · {}",
-        it.checks.claims.passed,
-        it.checks.claims.total,
-        it.checks.numbers.passed,
-        it.checks.numbers.total,
-        pluralize(u64::from(it.checks.contradictions), "contradiction")
-    )
+    let applied = applied_checks(it);
+    if applied.is_empty() && it.checks.contradictions == 0 {
+        return "nothing to check".to_owned();
+    }
+    let counts = applied.iter().map(|(name, it)| format!("{}/{} {name}", it.passed, it.total));
+    let contradictions = pluralize(u64::from(it.checks.contradictions), "contradiction");
+    counts.chain([contradictions]).collect::<Vec<_>>().join(" · ")
 }
 
 /// The ids of a source: `DOI 10.1000/182 · PMID 123`; for a document without one, its id in its collection.

@@ -4,6 +4,7 @@ use serde_json::json;
 use crate::cli::{ASKED, TestHome};
 use crate::served::{Answer, Served};
 
+mod asking;
 mod browser;
 mod chrome;
 mod draft;
@@ -12,10 +13,12 @@ mod files;
 mod forms;
 mod hostile;
 mod large;
+mod one_source;
 mod reach;
 mod researchers;
 mod shared;
 mod signing;
+mod underway;
 
 /// A page as a browser asks for it.
 pub(crate) struct RenderedPage {

@@ -10,9 +10,9 @@ use super::view_models::{
 };
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
-use crate::phrases::{checks_line, local_path, pluralize};
+use crate::phrases::{applied_checks, checks_line, local_path, one_source_note, pluralize};
 use crate::{PagesByHash, introduction};
-use ibid_core::domain::{Excerpt, OutputMode, Passage, Report, SectionLayout};
+use ibid_core::domain::{Excerpt, OutputMode, Passage, Ratio, Report, SectionLayout};
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -30,6 +30,8 @@ pub struct ReportBody {
     pub question: String,
     /// The date and the effort.
     pub about: String,
+    /// What is said before anything else.
+    pub notice: Option<&'static str>,
     /// The answer of mode `answer`.
     pub answer: Option<ReportSentence>,
     /// Whether it has the parts of a report.
@@ -66,8 +68,8 @@ pub struct ReportBody {
     pub conclusion: Option<String>,
     /// The method: name, text.
     pub method: Vec<MethodRow>,
-    /// The checks: name, passed, total.
-    pub checks: Vec<(&'static str, u32, u32)>,
+    /// The checks that had something to check: name, result.
+    pub checks: Vec<(&'static str, Ratio)>,
     /// The same in one line.
     pub checks_line: String,
     /// The works cited.
@@ -106,6 +108,7 @@ impl ReportBody {
             title: single_line(&it.title),
             question: single_line(&it.question),
             about: format!("{} · {} effort", it.date, it.depth),
+            notice: one_source_note(it),
             answer: answer.map(|answer| ReportSentence {
                 id: "answer".to_owned(),
                 text: single_line(&answer.text),
@@ -132,7 +135,7 @@ impl ReportBody {
             closing: it.conclusion.iter().map(|claim| numbers.sentence(claim)).collect(),
             conclusion: introduction::conclusion(it, single_line),
             method: method_rows(it),
-            checks: check_rows(it),
+            checks: applied_checks(it),
             checks_line: checks_line(it),
             kinds: kind_counts(&cards),
             cards,
@@ -205,15 +208,6 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
                 .collect(),
         })
         .collect()
-}
-
-fn check_rows(report: &Report) -> Vec<(&'static str, u32, u32)> {
-    let checks = &report.checks;
-    vec![
-        ("quotes verified", checks.quotes.passed, checks.quotes.total),
-        ("claims cited", checks.claims.passed, checks.claims.total),
-        ("numbers matched", checks.numbers.passed, checks.numbers.total),
-    ]
 }
 
 fn topics(report: &Report) -> Vec<TopicView> {

@@ -16,7 +16,7 @@ use ibid::app::queue::Queue;
 use ibid::app::{AggregateMetrics, App, AuditTask, NamedFiles, ProgressFn};
 use ibid::config::{Flag, LoadedConfig};
 use ibid_core::Result;
-use ibid_core::domain::{Hit, ModelRole, Page, Question};
+use ibid_core::domain::{CostEstimate, Hit, ModelRole, Page, Question};
 use ibid_core::ports::RunRow;
 use ibid_report::audit;
 use ibid_report::plan::PlanDetails;
@@ -204,16 +204,24 @@ impl CallerService {
         self.redact_error(self.requests.build_question(&self.caller, request).await)
     }
 
+    /// What the models of `question` may cost at most; `None` without models. Spends nothing.
+    ///
+    /// # Errors
+    /// Those of [`models::budgeted_estimate`].
+    pub fn cost_at_most(&self, question: &Question) -> Result<Option<CostEstimate>> {
+        self.redact_error(models::budgeted_estimate(self.requests.app.settings(), question))
+    }
+
     /// Plans `question` without spending anything, and estimates its cost.
     ///
     /// # Errors
-    /// Those of [`App::plan`], [`models::budgeted_estimate`] and [`models::reasoning_steps`].
+    /// Those of [`App::plan`], [`CallerService::cost_at_most`] and [`models::reasoning_steps`].
     pub async fn plan(&self, question: Question) -> Result<PlanDetails> {
         let (brief, plan) = self.redact_error(self.app.plan(&question).await)?;
         let settings = self.requests.app.settings();
         let strategy = question.strategy(plan.complexity);
         Ok(PlanDetails {
-            models: self.redact_error(models::budgeted_estimate(settings, &question))?,
+            models: self.cost_at_most(&question)?,
             reasoning: self.redact_error(models::reasoning_steps(settings, &question, strategy))?,
             question,
             brief,

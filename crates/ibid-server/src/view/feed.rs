@@ -80,6 +80,31 @@ pub fn feed_line(envelope: &Envelope, begun: &str) -> Option<FeedLine> {
     })
 }
 
+/// Maximum number of failures shown: the last of more.
+const MAX_FAILURES: usize = 12;
+
+/// What failed on the way, latest first, and how much more there is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FailureList {
+    /// The failures.
+    pub lines: Vec<FeedLine>,
+    /// How many earlier ones are not shown.
+    pub more: usize,
+}
+
+impl FailureList {
+    /// The failures among `events`; the end of the run is none of them.
+    pub fn from_events(events: &[Envelope], begun: &str) -> FailureList {
+        let on_the_way = events.iter().rev().filter(|it| it.phase != Phase::Run);
+        let lines = on_the_way.filter_map(|it| feed_line(it, begun));
+        let mut lines: Vec<FeedLine> =
+            lines.filter(|line| line.class == tone_class(LineTone::Bad)).collect();
+        let more = lines.len().saturating_sub(MAX_FAILURES);
+        lines.truncate(MAX_FAILURES);
+        FailureList { lines, more }
+    }
+}
+
 /// Whether an event has a line in the feed. The others are on the page as coverage, evidence gate, researchers, draft or meters.
 fn in_feed(event: &Event) -> bool {
     !matches!(

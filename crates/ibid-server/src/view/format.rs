@@ -2,7 +2,7 @@
 use jiff::Timestamp;
 
 use ibid_core::ErrorKind;
-use ibid_core::domain::Usage;
+use ibid_core::domain::{Coverage, Usage};
 use ibid_core::record::{Phase, Run, RunStatus};
 pub use ibid_report::escape::truncate;
 pub use ibid_report::phrases::duration;
@@ -30,6 +30,16 @@ pub(crate) fn run_state(it: &Run) -> (&'static str, &'static str) {
         (_, true) => ("waits", "waiting for approval"),
         _ if it.status == RunStatus::Failed && it.failure == Some(ErrorKind::NotFound) => NO_ANSWER,
         _ => status_label(it.status),
+    }
+}
+
+/// The CSS class and the label of a coverage.
+pub(crate) fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
+    match it {
+        Coverage::Open => ("open", "open"),
+        Coverage::Partial => ("partial", "partial"),
+        Coverage::Covered => ("covered", "covered"),
+        Coverage::Conflict => ("conflict", "conflict"),
     }
 }
 

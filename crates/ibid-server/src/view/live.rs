@@ -3,17 +3,20 @@ use askama::Template;
 use jiff::Timestamp;
 
 use super::draft::DraftView;
-use super::feed::{self, FeedGroup};
+use super::feed::{self, FailureList, FeedGroup};
 use super::format::{
-    cost, duration, millis_between, money, phase_label, run_state, sentence, thousands, truncate,
+    cost, coverage_label, duration, millis_between, money, phase_label, run_state, sentence,
+    thousands, truncate,
 };
+use super::gate::GateView;
 use super::meter::RunMeter;
-use super::researchers::{ResearcherView, SupervisorView, researchers};
+use super::outline::{self, OutlineEntry};
+use super::researchers::{ResearcherView, researchers};
 use super::shell::PageLayout;
-use ibid_core::domain::{Coverage, CoverageRow, StopReason};
+use ibid_core::domain::{CoverageRow, StopReason};
 use ibid_core::record::{Envelope, Phase, Run};
 use ibid_report::escape::single_line;
-use ibid_report::markdown::pluralize;
+use ibid_report::markdown::{one_source_note, pluralize};
 
 /// Maximum number of events of one page; earlier ones are on further pages.
 pub(crate) const MAX_EVENTS: usize = 250;
@@ -138,12 +141,22 @@ pub struct RunStateView {
     pub rounds: u32,
     /// The rows of the coverage matrix.
     pub questions: Vec<QuestionRow>,
-    /// The evidence gate of a supervisor, once it has reported progress.
-    pub supervisor: Option<SupervisorView>,
+    /// The outline of the report, until there is one.
+    pub outline: Vec<OutlineEntry>,
+    /// The evidence gate, once it was judged.
+    pub gate: Option<GateView>,
     /// The researchers, if there are several.
     pub agents: Vec<ResearcherView>,
     /// The draft while it is written and checked; `None` once the run has ended.
     pub draft: Option<DraftView>,
+    /// The passage that answers best, until there is a draft.
+    pub best: Option<String>,
+    /// The short answer of the report.
+    pub answer: Vec<String>,
+    /// What the report says before anything else.
+    pub notice: Option<&'static str>,
+    /// What failed on the way.
+    pub failures: FailureList,
     /// The events, latest first.
     pub feed: Vec<FeedGroup>,
     /// The address of earlier events.
@@ -178,19 +191,34 @@ impl RunStateView {
         let rows = run.coverage_rows();
         let rounds =
             rows.iter().map(|row| row.by_round.len() as u32).max().unwrap_or(0).max(run.round);
+        let draft = if run.status.ended() || before.is_some() {
+            None
+        } else {
+            DraftView::from_events(events)
+        };
+        let mut outline = match run.report {
+            Some(_) => Vec::new(),
+            None => outline::outline(run, events, draft.as_ref()),
+        };
+        let best = if draft.is_none() && !run.status.ended() {
+            outline.iter_mut().find_map(|entry| entry.passage.take())
+        } else {
+            None
+        };
         RunStateView {
             head: RunHeader::new(run, "live"),
             meters: meters(run, now),
             way: progress_steps(run),
             rounds,
             questions: rows.iter().map(|row| question(row, rounds)).collect(),
-            supervisor: run.progress.as_ref().map(SupervisorView::new),
+            outline,
+            gate: GateView::new(run, events),
             agents: researchers(run, events, &begun),
-            draft: if run.status.ended() || before.is_some() {
-                None
-            } else {
-                DraftView::from_events(events)
-            },
+            draft,
+            best,
+            answer: short_answer(run),
+            notice: run.report.as_deref().and_then(one_source_note),
+            failures: FailureList::from_events(events, &begun),
             earlier: (first > 0)
                 .then(|| events.get(first))
                 .flatten()
@@ -212,6 +240,11 @@ impl RunStateView {
             finishing: run.stop_reason == Some(StopReason::UserFinish),
             seq: run.seq,
         }
+    }
+
+    /// Whether a call, a step or a researcher failed.
+    fn has_failures(&self) -> bool {
+        !self.failures.lines.is_empty() || self.agents.iter().any(|it| it.failure.is_some())
     }
 
     fn columns(&self) -> std::ops::RangeInclusive<u32> {
@@ -255,16 +288,6 @@ fn question(it: &CoverageRow, rounds: u32) -> QuestionRow {
         evidence: it.evidence,
         sources: it.sources,
         gap: it.gap.as_deref().map(single_line),
-    }
-}
-
-/// The CSS class and the label of a coverage.
-pub(crate) fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
-    match it {
-        Coverage::Open => ("open", "open"),
-        Coverage::Partial => ("partial", "partial"),
-        Coverage::Covered => ("covered", "covered"),
-        Coverage::Conflict => ("conflict", "conflict"),
     }
 }
 
@@ -339,11 +362,21 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
         },
         RunMeter {
             name: "Covered",
-            value: format!("{satisfied}/{total}"),
-            more: "items".to_owned(),
+            value: if total == 0 { "–".to_owned() } else { format!("{satisfied}/{total}") },
+            more: if total == 0 { "no plan yet" } else { "items" }.to_owned(),
             share: share(f64::from(satisfied), total as f64),
         },
     ]
+}
+
+/// The sentences of the short answer, or the answer in one line.
+fn short_answer(run: &Run) -> Vec<String> {
+    let Some(report) = run.report.as_deref() else {
+        return Vec::new();
+    };
+    let line = report.answer.iter().filter(|_| report.short.is_empty());
+    let short = report.short.iter().map(|claim| claim.text());
+    short.chain(line.map(|it| it.text.as_str())).map(single_line).collect()
 }
 
 /// An error message as a sentence on one line.

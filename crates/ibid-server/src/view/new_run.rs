@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::format::{money, plural_noun, thousands};
 use super::shell::PageLayout;
+use ibid_core::domain::CostEstimate;
 use ibid_report::escape::single_line;
 
 /// The submitted form.
@@ -34,12 +35,22 @@ pub struct QuestionForm {
 }
 
 /// Where to search: form value, label.
-const PLACES: [(&str, &str); 5] = [
+pub(crate) const PLACES: [(&str, &str); 5] = [
     ("", "as configured"),
     ("local", "folders only"),
     ("web", "the web"),
     ("scholar", "scholarly literature"),
     ("both", "web and scholarly literature"),
+];
+
+/// The efforts: form value, label.
+pub(crate) const EFFORTS: [(&str, &str); 6] = [
+    ("", "as configured"),
+    ("quick", "quick"),
+    ("standard", "standard"),
+    ("deep", "deep"),
+    ("max", "max"),
+    ("auto", "automatic"),
 ];
 
 impl QuestionForm {
@@ -186,48 +197,117 @@ impl PlanPreview {
     }
 }
 
-/// The page.
+/// The form and what it offers.
+#[derive(Debug, Clone)]
+pub struct AskForm {
+    /// What is filled in.
+    pub form: QuestionForm,
+    /// The served folders: name, whether selected, label.
+    pub folders: Vec<(String, bool, String)>,
+    /// The offered models: value, label.
+    pub models: Vec<(String, String)>,
+    /// The efforts, each with the most that it may cost: value, label.
+    pub efforts: Vec<(&'static str, String)>,
+    /// Where to search, each with its engines: value, label.
+    pub places: Vec<(&'static str, String)>,
+    /// What a run may cost as configured.
+    pub price: String,
+    /// Why no run can be started.
+    pub fault: Option<FormFault>,
+}
+
+/// Why a run cannot be started.
+#[derive(Debug, Clone)]
+pub struct FormFault {
+    /// What cannot be started.
+    pub title: &'static str,
+    /// The error.
+    pub message: String,
+    /// How to fix it.
+    pub hint: Option<String>,
+}
+
+impl AskForm {
+    pub(super) fn modes(&self) -> [(&'static str, &'static str); 3] {
+        [("report", "report"), ("answer", "one-line answer"), ("evidence", "evidence only")]
+    }
+
+    /// Whether an option of those that are folded is set, so that they are unfolded.
+    pub(super) fn has_options(&self) -> bool {
+        let form = &self.form;
+        let texts = [&form.model, &form.minutes];
+        let is_report = matches!(form.mode.as_str(), "" | "report");
+        !is_report || texts.iter().any(|it| !it.is_empty()) || form.approve || form.clarify
+    }
+}
+
+/// The label of an effort with the most that it may cost. Without a model, every effort costs nothing.
+pub(crate) fn effort_label(label: &str, most: Option<&CostEstimate>) -> String {
+    match most.and_then(|it| it.usd) {
+        Some(usd) => format!("{label}, at most {}", money(usd)),
+        None => label.to_owned(),
+    }
+}
+
+/// The label of a place with its `engines`, where they are known.
+pub(crate) fn place_label(label: &str, engines: Option<&[String]>) -> String {
+    match engines {
+        Some([]) => format!("{label}: folders only"),
+        Some(engines) => format!("{label}: {}", engines.join(", ")),
+        None => label.to_owned(),
+    }
+}
+
+/// What a run may cost at most with the configured `models`.
+pub(crate) fn price_sentence(models: &[String], most: Option<&CostEstimate>) -> String {
+    let Some(most) = most else {
+        return "No model is configured: a run without a model costs $0.".to_owned();
+    };
+    let models = models.iter().map(|it| single_line(it)).collect::<Vec<_>>().join(", ");
+    let calls = format!(
+        "{} {}, {} tokens",
+        thousands(most.calls),
+        plural_noun(most.calls, "call"),
+        thousands(most.tokens_in + most.tokens_out)
+    );
+    match most.usd {
+        Some(usd) => {
+            format!("As configured, a run costs at most {}: {calls} of {models}.", money(usd))
+        }
+        None => format!("The price of {models} is unknown: at most {calls} as configured."),
+    }
+}
+
+/// The page of the form alone: with an error, or with the plan.
 #[derive(Template)]
 #[template(path = "new_run.html")]
 pub struct NewRunPage {
     /// The frame of the page.
     pub shell: PageLayout,
     /// The form.
-    pub form: QuestionForm,
-    /// The served folders: name, whether selected, label.
-    pub folders: Vec<(String, bool, String)>,
-    /// The offered models: value, label.
-    pub models: Vec<(String, String)>,
-    /// The error and its hint.
-    pub fault: Option<(String, Option<String>)>,
+    pub ask: AskForm,
     /// The preview of the plan.
     pub plan: Option<PlanPreview>,
-}
-
-impl NewRunPage {
-    fn modes(&self) -> [(&'static str, &'static str); 3] {
-        [("report", "report"), ("answer", "one-line answer"), ("evidence", "evidence only")]
-    }
-
-    fn efforts(&self) -> [(&'static str, &'static str); 6] {
-        [
-            ("", "as configured"),
-            ("quick", "quick"),
-            ("standard", "standard"),
-            ("deep", "deep"),
-            ("max", "max"),
-            ("auto", "automatic"),
-        ]
-    }
-
-    fn places(&self) -> [(&'static str, &'static str); 5] {
-        PLACES
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_price_is_told_before_a_run_starts() {
+        let most = |usd| CostEstimate { calls: 1_200, tokens_in: 9_000, tokens_out: 1_000, usd };
+        assert_eq!(effort_label("deep", Some(&most(Some(0.4)))), "deep, at most $0.40");
+        assert_eq!(effort_label("deep", Some(&most(None))), "deep");
+        assert_eq!(effort_label("deep", None), "deep");
+        let models = ["openai:a".to_owned(), "openai:b".to_owned()];
+        assert!(price_sentence(&[], None).contains("costs $0"));
+        assert_eq!(
+            price_sentence(&models, Some(&most(Some(0.4)))),
+            "As configured, a run costs at most $0.40: 1,200 calls, 10,000 tokens of openai:a, openai:b."
+        );
+        assert!(price_sentence(&models, Some(&most(None))).contains("is unknown: at most 1,200"));
+    }
 
     #[test]
     fn a_form_becomes_the_request_that_the_api_takes() {

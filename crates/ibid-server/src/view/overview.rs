@@ -161,7 +161,10 @@ const MAX_CHART_DAYS: usize = 30;
 const MAX_EXPENSIVE_RUNS: usize = 10;
 
 fn ratio(it: Ratio) -> String {
-    format!("{}/{}", it.passed, it.total)
+    match it.total {
+        0 => "–".to_owned(),
+        total => format!("{}/{total}", it.passed),
+    }
 }
 
 impl CostsPage {

@@ -1,71 +1,16 @@
-//! What the events `runtime_progress` say about a supervisor: its evidence gate and its researchers.
-use ibid_core::domain::{GateStatus, RuntimeProgress, UnitProgress, UnitStatus};
+//! What the events `runtime_progress` say about the researchers of a supervisor.
+use ibid_core::domain::{UnitProgress, UnitStatus};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::event_line::researcher_failure;
 use ibid_report::markdown::pluralize;
 
 use super::feed::{FeedLine, feed_line};
-use super::format::{duration, thousands, truncate};
-use super::meter::RunMeter;
+use super::format::{duration, truncate};
 
 /// Events shown of each researcher.
 const LINES_EACH: usize = 4;
 /// Maximum length of a task, a reason or the list of sites, in characters.
 const MAX_TEXT_CHARS: usize = 400;
-
-/// The evidence gate of a supervisor, and how many researchers it sent out.
-#[derive(Debug, Clone)]
-pub struct SupervisorView {
-    /// The CSS class and the label of the gate's status.
-    pub gate: (&'static str, &'static str),
-    /// Why the gate did not pass.
-    pub reason: Option<String>,
-    /// Counts beside their minimums.
-    pub meters: Vec<RunMeter>,
-    /// The sites of the evidence.
-    pub sites: String,
-}
-
-impl SupervisorView {
-    /// The view of the last progress of a supervisor.
-    pub(super) fn new(progress: &RuntimeProgress) -> SupervisorView {
-        let count = |name, value: u32, more| RunMeter {
-            name,
-            value: thousands(value.into()),
-            more,
-            share: None,
-        };
-        let against = |name, value: u32, minimum: u32| RunMeter {
-            share: (minimum > 0).then(|| value.min(minimum) * 100 / minimum),
-            ..count(name, value, format!("at least {minimum}"))
-        };
-        let evidence = progress.evidence_record_count;
-        // A local document counts as a site of its own; of its address only the name is shown.
-        let names = progress.source_domains.iter().filter_map(|it| it.rsplit('/').next());
-        let sites: Vec<&str> = names.collect();
-        SupervisorView {
-            gate: match progress.quality_gate_status {
-                GateStatus::None => ("open", "not passed yet"),
-                GateStatus::Pass => ("covered", "passed"),
-                GateStatus::Retry => ("partial", "not passed"),
-            },
-            reason: progress.quality_gate_reason.as_deref().map(shorten),
-            meters: vec![
-                against("Evidence", evidence, progress.min_evidence_records),
-                // Every piece of evidence has a citation.
-                against("Cited evidence", evidence, progress.min_cited_records),
-                against("Sites", progress.source_domain_count, progress.min_source_domains),
-                count(
-                    "Researchers",
-                    progress.dispatched_research_units,
-                    format!("sent, {} skipped", progress.skipped_research_units),
-                ),
-                count("Decisions", progress.supervisor_iteration, "of the supervisor".to_owned()),
-            ],
-            sites: shorten(&sites.join(", ")),
-        }
-    }
-}
 
 /// A researcher of a run with several.
 #[derive(Debug, Clone)]
@@ -172,6 +117,6 @@ fn passages(n: u32) -> String {
 }
 
 /// Text of a model or of a source on one line.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     truncate(text, MAX_TEXT_CHARS)
 }

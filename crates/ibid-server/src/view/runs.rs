@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::format::{
     NO_ANSWER, cost, duration, millis_between, relative_time, status_label, truncate,
 };
+use super::new_run::AskForm;
 use super::shell::PageLayout;
 use ibid_core::domain::{CoverageRow, Ratio, Vote};
 use ibid_core::ports::RunRow;
@@ -173,7 +174,7 @@ impl RunLine {
             took: millis_between(&row.started_at, &until).map_or_else(String::new, duration),
             cost: cost(&row.usage),
             covered: Some(stats.covered).filter(|it| it.total > 0),
-            quotes: stats.quotes,
+            quotes: stats.quotes.filter(|it| it.total > 0),
             rating: row.rating.map(|rating| match rating {
                 Vote::Up => "rated good",
                 Vote::Down => "rated not good",
@@ -208,6 +209,8 @@ pub(crate) const STATUSES: [(&str, &str); 7] = [
 pub struct RunsPage {
     /// The frame of the page.
     pub shell: PageLayout,
+    /// The form for a question, above the whole list.
+    pub ask: Option<AskForm>,
     /// The runs, newest first.
     pub lines: Vec<RunLine>,
     /// The text filter.

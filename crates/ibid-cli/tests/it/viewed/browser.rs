@@ -14,7 +14,6 @@ async fn a_person_asks_watches_reads_checks_rates_asks_on_and_cancels() {
     let mut it = Browser::start(&served.at);
     let at = served.at.clone();
     it.go(&format!("{at}/"));
-    it.follow("a.go");
     it.eval(&format!("document.querySelector('textarea[name=question]').value = {}", json!(ASKED)));
     it.eval("document.querySelector('[name=approve]').click()");
     it.follow("button[value=start]");
@@ -144,7 +143,7 @@ async fn pages_are_whole_without_script_and_at_any_width() {
     let mut it = Browser::start(&served.at);
     let id = asked(&served, ASKED).await;
     for (scheme, width, scripts) in
-        [("light", 1280, true), ("dark", 375, true), ("light", 320, false)]
+        [("light", 1280, true), ("dark", 768, true), ("light", 320, false)]
     {
         it.look(scheme, width, scripts);
         for path in pages(&id).iter().filter(|it| !it.ends_with("/live")) {

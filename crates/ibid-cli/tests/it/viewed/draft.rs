@@ -45,7 +45,7 @@ fn the_draft_stands_by_sections_and_what_was_begun_anew_is_gone() {
         ("Moss holds more.", Some("Water"), false),
     ]);
     let page = shown(&events, None);
-    assert!(page.contains("<h2 id=\"draft\">Draft, not yet checked</h2>"));
+    assert!(page.contains("<h2 id=\"draft\">Provisional answer</h2>"));
     assert!(!page.contains("An old"), "it was begun anew");
     let order = [
         "<p dir=\"auto\">Roofs hold half of the rain.</p>",

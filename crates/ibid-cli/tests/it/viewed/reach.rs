@@ -47,10 +47,11 @@ fn enter(it: &mut Browser) {
 /// Asks a question that waits for a word on its plan.
 fn ask(it: &mut Browser, at: &str) {
     it.go(&format!("{at}/"));
-    tab_to(it, "a.go");
-    enter(it);
     tab_to(it, "textarea[name=question]");
     it.write(ASKED);
+    tab_to(it, ".ask summary");
+    it.press("Enter", 13);
+    it.until("document.querySelector('.ask details[open]')");
     tab_to(it, "[name=approve]");
     it.press("Space", 32);
     tab_to(it, "button[value=start]");
@@ -164,10 +165,19 @@ async fn axe_finds_nothing_amiss_on_any_page() {
     let mut all: Vec<String> = pages(&id).into_iter().filter(|it| !it.ends_with("/live")).collect();
     all.extend([format!("/r/{waits}"), "/nowhere".to_owned(), shared]);
     let mut looked = 0;
-    // Colours depend on the scheme and places on the width, not one on the other.
-    for (scheme, width) in [("light", 1280), ("dark", 320)] {
+    // Every page in each scheme and at each width; those that change with both in all six ways.
+    let often = ["/".to_owned(), "/new".to_owned(), format!("/r/{id}"), format!("/r/{waits}")];
+    let often = [&often[..], &[format!("/r/{id}/report")]].concat();
+    for (scheme, width, shown) in [
+        ("light", 1280, &all),
+        ("dark", 320, &all),
+        ("light", 320, &often),
+        ("light", 768, &often),
+        ("dark", 768, &often),
+        ("dark", 1280, &often),
+    ] {
         it.look(scheme, width, true);
-        for path in &all {
+        for path in shown {
             it.go(&format!("{}{path}", served.at));
             if *path == format!("/r/{waits}") {
                 it.until("document.querySelector('[data-part=waits] button[value=go]')");
@@ -182,7 +192,7 @@ async fn axe_finds_nothing_amiss_on_any_page() {
         assert_eq!(violations(&mut it, &axe), "", "a quote opened, {scheme}, {width} wide");
         looked += 1;
     }
-    assert!(looked >= 50, "{looked}");
+    assert!(looked >= 70, "{looked}");
     // The page of no page is answered with 404, which the browser notes.
     it.amiss.retain(|it| !it.contains("404"));
     assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
@@ -295,9 +305,11 @@ async fn filters_are_folded_where_it_is_narrow_and_open_where_one_is_set() {
     };
     // Without script, too.
     for scripts in [true, false] {
-        for (width, path, seen, most) in
-            [(1280, "/", true, 300), (320, "/", false, 300), (320, "/?status=completed", true, 700)]
-        {
+        for (width, path, seen, most) in [
+            (1280, "/", true, 800),
+            (320, "/", false, 1_100),
+            (320, "/?status=completed", true, 700),
+        ] {
             it.look("light", width, scripts);
             it.go(&format!("{}{path}", served.at));
             assert_eq!(shown(&mut it), seen, "{path} at {width}");

@@ -103,6 +103,8 @@ fn the_gate_and_each_researcher_of_every_wave_are_shown() {
     assert!(first.contains("7 calls, 2 passages of evidence, 12 s"), "{first}");
     let second = card(&page, "researcher-2 ");
     assert!(second.contains("Failure: hit tool call limit (41 steps)"), "{second}");
+    let failures = between(&page, "<div data-part=\"failures\">", "</section>");
+    assert_eq!(failures.matches("hit tool call limit (41 steps)").count(), 1, "{failures}");
     let third = card(&page, "researcher-10 ");
     assert!(third.contains("working") && !third.contains("calls"), "{third}");
     let at = ["-1 ", "-2 ", "-10 "].map(|n| page.find(&format!("<h3>researcher{n}")).unwrap());
@@ -149,5 +151,5 @@ async fn the_page_of_a_finished_run_with_a_supervisor_tells_of_its_researchers()
     assert!(first.contains(" of evidence, "), "{first}");
     let checklist = asked(&served, ASKED).await;
     let page = look(&served, &format!("/r/{checklist}"), None).await.body;
-    assert!(!page.contains("Evidence gate"), "no supervisor, no gate");
+    assert!(!page.contains("sent, "), "no supervisor, nobody sent out");
 }

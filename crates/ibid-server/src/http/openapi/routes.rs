@@ -328,10 +328,10 @@ pub(super) const ROUTES: &[Route] = &[
     page(
         "get",
         "/",
-        "The list of runs, newest first.",
+        "The form for a question, and the list of runs, newest first.",
         &["q", "status", "model", "since", "until", "after"],
     ),
-    page("get", "/new", "The form for a new question.", &[]),
+    page("get", "/new", "The form for a question alone.", &[]),
     page("post", "/new", "Shows the plan of a question, or starts its run.", &[]),
     page("get", "/r/{id}", "The progress of a run.", &["before"]),
     page("get", "/r/{id}/live", "The part of that page that is updated while the run works.", &[]),

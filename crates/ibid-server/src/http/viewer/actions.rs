@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::ask_form::ask_form;
 use super::page::{FormFields, HtmlPage, Visitor, redirect};
 use crate::http::api_error::{ApiError, ApiResult};
 use crate::http::bodies::ApprovalBody;
@@ -16,51 +17,27 @@ use crate::request::{ResearchRequest, read_fields};
 use crate::view::new_run::{NewRunPage, PlanPreview, QuestionForm};
 use crate::view::render;
 use ibid_core::ports::RunCommand;
-use ibid_report::escape::single_line;
 
 type FormBytes = Result<Bytes, BytesRejection>;
 
 /// The page with the form. Every folder of a `fresh` form is ticked.
-fn question_form(
+async fn question_page(
     visitor: &Visitor,
     form: QuestionForm,
     fault: Option<&ApiError>,
     plan: Option<PlanPreview>,
     fresh: bool,
 ) -> ApiResult<HtmlPage> {
-    let service = &visitor.service;
-    let (configured, offered) = service.models_set_and_offered();
-    let mut models = Vec::new();
-    if configured.is_empty() {
-        models.push((String::new(), "none".to_owned()));
-    } else {
-        models.push((String::new(), "as configured".to_owned()));
-        models.push(("none".to_owned(), "none".to_owned()));
-    }
-    for model in configured.into_iter().chain(offered) {
-        if !models.iter().any(|known: &(String, String)| known.0 == model) {
-            let shown = single_line(&model);
-            models.push((model, shown));
-        }
-    }
-    let folders = service.folders().into_iter().map(|name| {
-        let ticked = fresh || form.folders.contains(&name);
-        let shown = single_line(&name);
-        (name, ticked, shown)
-    });
     Ok(HtmlPage(render(&NewRunPage {
-        shell: visitor.shell("New run").with_nav_entry("new").narrow(),
-        folders: folders.collect(),
-        models,
-        fault: fault.map(ApiError::user_message),
+        shell: visitor.shell("Ask a question").with_nav_entry("ask").narrow(),
+        ask: ask_form(visitor, form, fault, fresh).await,
         plan,
-        form,
     })?))
 }
 
 /// `GET /new`.
 pub(super) async fn new(visitor: Visitor) -> ApiResult<HtmlPage> {
-    question_form(&visitor, QuestionForm::default(), None, None, true)
+    question_page(&visitor, QuestionForm::default(), None, None, true).await
 }
 
 /// `POST /new`: shows the plan, or starts the run.
@@ -75,7 +52,7 @@ pub(super) async fn submit(visitor: Visitor, bytes: FormBytes) -> ApiResult<Resp
         Ok(response) => Ok(response),
         // Show errors of the user above the form as they filled it in.
         Err(fault) if fault.status().is_client_error() => {
-            let page = question_form(&visitor, form, Some(&fault), None, false)?;
+            let page = question_page(&visitor, form, Some(&fault), None, false).await?;
             Ok((fault.status(), page).into_response())
         }
         Err(fault) => Err(fault),
@@ -99,7 +76,7 @@ async fn preview_plan(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Respo
     let question = visitor.service.question(&request).await?;
     let plan = visitor.service.plan(question).await?.to_json()?;
     let preview = Some(PlanPreview::from_json(&plan));
-    let page = question_form(visitor, form.clone(), None, preview, false)?;
+    let page = question_page(visitor, form.clone(), None, preview, false).await?;
     Ok(page.into_response())
 }
 

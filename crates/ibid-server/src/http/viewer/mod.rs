@@ -1,6 +1,7 @@
 //! The web viewer: pages over the same runs as the API, made from events, reports and journal steps alone. Forms go through the same
 //! functions as API requests.
 mod actions;
+mod ask_form;
 mod assets;
 mod bulk;
 pub(super) mod error_pages;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::ask_form::ask_form;
 use super::page::{HtmlPage, Visitor};
 use crate::http::api_error::{ApiError, ApiResult};
 use crate::http::extract::{OwnedRun, PathParams, QueryParams};
@@ -14,6 +15,7 @@ use crate::request_service::CallerService;
 use crate::view::evidence::{EvidencePage, SourcesPage};
 use crate::view::format::truncate;
 use crate::view::live::{LivePage, RunHeader, RunStateView};
+use crate::view::new_run::QuestionForm;
 use crate::view::quote::QuotePage;
 use crate::view::render;
 use crate::view::report::ReportPage;
@@ -119,8 +121,15 @@ pub(super) async fn runs(
         query.append_pair("after", last.as_str());
         format!("/?{}", query.finish())
     });
+    // Whoever looks for a run is not asked for a question.
+    let is_whole = !later && [&q, &status, &model, &since, &until].iter().all(|it| it.is_empty());
+    let (ask, nav_entry) = match is_whole {
+        true => (Some(ask_form(&visitor, QuestionForm::default(), None, true).await), "ask"),
+        false => (None, "runs"),
+    };
     Ok(HtmlPage(render(&RunsPage {
-        shell: visitor.shell("Runs").with_nav_entry("runs"),
+        shell: visitor.shell("Runs").with_nav_entry(nav_entry),
+        ask,
         models: model_choices(&visitor, &model, &listed.lines),
         moving: listed.moving,
         lines: listed.lines,

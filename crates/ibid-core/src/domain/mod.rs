@@ -19,6 +19,7 @@ mod segment;
 mod share;
 mod source;
 mod strategy;
+mod table;
 mod thread;
 mod untrusted;
 pub mod words;
@@ -58,6 +59,7 @@ pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
 };
+pub use table::{Table, TableRow};
 pub use thread::{Approval, IntakeDecision, TopicRelation};
 pub use untrusted::Untrusted;
 pub use work::Work;

@@ -49,7 +49,7 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
+    Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
     FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
     SectionLayout, Verdict,
 };

@@ -15,7 +15,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
+    Brief, Confidence, Coverage, CoverageRow, Evidence, EvidenceStore, ItemId, OpenItem, OutputMode,
     Question, QuestionKind, SectionLayout, Stance, StopReason,
 };
 
@@ -27,6 +27,7 @@ use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
 use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
+use super::tables::{self, TablePoints};
 use confidence::confidence_mark;
 use order::{reading_order, steps_by_page};
 
@@ -54,8 +55,12 @@ pub(crate) fn compose_report(
     let notes = &state.notes;
     let points = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
-    let Some(mut kept) = question_points(brief, notes, scorer, points.clone())? else {
-        return Ok(None);
+    let request = scorer.table_request();
+    let current_row = |it: &Evidence| !replaced.contains(&it.source);
+    let tables = TablePoints::from_notes(notes, scorer.lexicon(), current_row);
+    let mut kept = match question_points(brief, notes, scorer, points.clone())? {
+        None if tables.is_empty() => return Ok(None),
+        kept => kept.unwrap_or_default(),
     };
     // A superseded edition may be one side of a conflict, but is used nowhere else.
     let stands = |point: &ClaimCluster| {
@@ -87,6 +92,9 @@ pub(crate) fn compose_report(
         said if said.is_empty() => answer::short_answer(base, clear, notes),
         said => said,
     };
+    let short = tables.short_answer(&request, short);
+    let row = short.first().and_then(|first| tables.as_ranked(first));
+    let answer = if row.is_some() { None } else { answer };
     // What the report answers is not left without its one line.
     let answer = match (answer, short.first()) {
         (None, Some(first)) => Some(answer::line_of_point(scorer, notes, first)?),
@@ -94,21 +102,29 @@ pub(crate) fn compose_report(
     };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
-    let mut confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
-    if current.is_empty() {
+    let best = row.as_ref().or(base.first());
+    let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
+    if current.is_empty() && !ranked.is_empty() {
         confidence.level = Confidence::VeryLow;
         confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
     }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
+    let mut comparison = None;
     if question.mode == OutputMode::Report {
+        comparison = tables::comparison_table(brief, &request, notes, &state.pages, current_row);
         let undisputed = undisputed_points(notes, leading, &conflicts);
         for point in pick_findings(notes, brief.kind, &undisputed, &page) {
             let line = page.write_point(point);
             let rank = ranked.iter().find(|it| std::ptr::eq(it.point, point));
             let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
             findings.push((line, mark));
+        }
+        // What stands in the comparison is not told again.
+        for point in tables.findings(&short).into_iter().filter(|_| comparison.is_none()) {
+            let mark = confidence_mark(notes, &[point], &conflicts, tables.as_ranked(point).as_ref(), None)?;
+            findings.push((page.write_point(point), mark));
         }
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
         let opening = synthesis::opening(brief, scorer, &points, &page.used)?;
@@ -124,6 +140,7 @@ pub(crate) fn compose_report(
         answer,
         answer_by_code: true,
         findings,
+        comparison,
         sections,
         conclusion,
         conclusion_by_code: true,

@@ -330,7 +330,9 @@ fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
         for row in &table.rows {
             for (column, cell) in table.columns.iter().skip(1).zip(&row.cells) {
                 let place = [("row", json!(row.label)), ("column", json!(column))];
-                out.extend(cell.iter().map(|it| claim_json(it, "comparison", report, pages, &place)));
+                out.extend(
+                    cell.iter().map(|it| claim_json(it, "comparison", report, pages, &place)),
+                );
             }
         }
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use ibid_core::Result;
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
-    Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable, ConfidenceMark, Conflict, ConflictSide,
-    Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, Finding, FollowUpNote, MethodNote,
-    ModelRole, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source,
-    SourceId, TopicRelation,
+    Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable,
+    ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId,
+    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question, Ratio,
+    Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;

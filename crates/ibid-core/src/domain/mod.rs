@@ -49,9 +49,9 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
-    FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
-    SectionLayout, Verdict,
+    Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
+    ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report,
+    ReportChecks, Section, SectionLayout, Verdict,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};

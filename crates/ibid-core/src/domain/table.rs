@@ -123,7 +123,8 @@ fn table(page: &Page, mut rows: Vec<TableRow>) -> Option<Table> {
 fn caption(page: &Page, first: usize) -> Option<usize> {
     let sentences = page.sentences();
     let before = first.checked_sub(1)?;
-    let alone = before.checked_sub(1).is_none_or(|at| sentences[at].block != sentences[before].block);
+    let alone =
+        before.checked_sub(1).is_none_or(|at| sentences[at].block != sentences[before].block);
     let short = page.sentence(before).split_whitespace().count() <= MAX_CAPTION_WORDS;
     if sentences[before].kind == BlockKind::Prose && alone && short {
         return Some(before);
@@ -138,9 +139,8 @@ fn names_columns(page: &Page, rows: &[TableRow]) -> bool {
         return false;
     };
     let cells = || (0..first.cells.len()).map(|at| first.cell(page, at));
-    let is_name = |text: &str| {
-        !is_figure(text) && text.split_whitespace().count() <= MAX_HEADER_WORDS
-    };
+    let is_name =
+        |text: &str| !is_figure(text) && text.split_whitespace().count() <= MAX_HEADER_WORDS;
     if !cells().all(is_name) || !cells().skip(1).all(has_words) {
         return false;
     }
@@ -150,7 +150,8 @@ fn names_columns(page: &Page, rows: &[TableRow]) -> bool {
 
 /// Whether a cell is a figure. A year alone may name a column.
 fn is_figure(text: &str) -> bool {
-    let year = text.len() == 4 && text.parse::<u16>().is_ok_and(|year| (1000..2100).contains(&year));
+    let year =
+        text.len() == 4 && text.parse::<u16>().is_ok_and(|year| (1000..2100).contains(&year));
     let begins = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     !year && begins.starts_with(|c: char| c.is_ascii_digit()) && !numbers(text).is_empty()
 }
@@ -199,11 +200,14 @@ mod tests {
             (BlockKind::Prose, "Prices of 2024."),
         ]);
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-        assert_eq!(found, [(
-            "Corks".to_owned(),
-            row(["Kind", "Weight", "Price"]),
-            vec![row(["Natural", "4 g", "0.30 €"]), row(["Pressed", "", "0.10 €"])],
-        )]);
+        assert_eq!(
+            found,
+            [(
+                "Corks".to_owned(),
+                row(["Kind", "Weight", "Price"]),
+                vec![row(["Natural", "4 g", "0.30 €"]), row(["Pressed", "", "0.10 €"])],
+            )]
+        );
     }
 
     #[test]
@@ -213,7 +217,10 @@ mod tests {
             (ROW, "Depth | 10 cm"),
             (ROW, "Warranty | 10 years"),
         ]);
-        assert_eq!((found[0].0.as_str(), found[0].1.len(), found[0].2.len()), ("Facts in short", 0, 2));
+        assert_eq!(
+            (found[0].0.as_str(), found[0].1.len(), found[0].2.len()),
+            ("Facts in short", 0, 2)
+        );
         let words = tables(&[(ROW, "Bark | brown"), (ROW, "Leaf | green")]);
         assert_eq!((words[0].1.len(), words[0].2.len()), (0, 2));
     }

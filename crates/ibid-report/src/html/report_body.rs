@@ -5,14 +5,16 @@ use super::quote_numbers::{QuoteNumbers, confidence_badge};
 use super::source_card::{self, SourceCard};
 use super::source_text::{live_url, passage_location, source};
 use super::view_models::{
-    ComparisonView, ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup, FindingView,
-    QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
+    ComparisonView, ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup,
+    FindingView, QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
 };
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
 use crate::phrases::{checks_line, local_path, pluralize};
 use crate::{PagesByHash, introduction};
-use ibid_core::domain::{Claim, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Report, SectionLayout};
+use ibid_core::domain::{
+    Claim, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Report, SectionLayout,
+};
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -192,9 +194,8 @@ fn comparison(report: &Report, numbers: &QuoteNumbers<'_>) -> Option<ComparisonV
     let it = report.comparison.as_ref()?;
     let sentences =
         |claims: &Vec<Claim>| claims.iter().map(|claim| numbers.sentence(claim)).collect();
-    let row = |row: &ComparisonRow| {
-        (single_line(&row.label), row.cells.iter().map(sentences).collect())
-    };
+    let row =
+        |row: &ComparisonRow| (single_line(&row.label), row.cells.iter().map(sentences).collect());
     Some(ComparisonView {
         columns: it.columns.iter().map(|name| single_line(name)).collect(),
         rows: it.rows.iter().map(row).collect(),

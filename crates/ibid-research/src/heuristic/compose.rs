@@ -15,8 +15,8 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, Evidence, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, SectionLayout, Stance, StopReason,
+    Brief, Confidence, Coverage, CoverageRow, Evidence, EvidenceStore, ItemId, OpenItem,
+    OutputMode, Question, QuestionKind, SectionLayout, Stance, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
@@ -123,7 +123,13 @@ pub(crate) fn compose_report(
         }
         // What stands in the comparison is not told again.
         for point in tables.findings(&short).into_iter().filter(|_| comparison.is_none()) {
-            let mark = confidence_mark(notes, &[point], &conflicts, tables.as_ranked(point).as_ref(), None)?;
+            let mark = confidence_mark(
+                notes,
+                &[point],
+                &conflicts,
+                tables.as_ranked(point).as_ref(),
+                None,
+            )?;
             findings.push((page.write_point(point), mark));
         }
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);

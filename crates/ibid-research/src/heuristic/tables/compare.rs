@@ -118,7 +118,8 @@ fn sides_table(
     let mut found: Vec<(String, AttributeRow)> = Vec::new();
     for view in views {
         for (key, row) in attribute_rows(view, request, rows) {
-            let filled = |it: &AttributeRow| it.cells.iter().filter(|cell| !cell.is_empty()).count();
+            let filled =
+                |it: &AttributeRow| it.cells.iter().filter(|cell| !cell.is_empty()).count();
             let rank = |it: &AttributeRow| (filled(it), usize::MAX - it.qualified);
             match found.iter_mut().find(|known| known.0 == key) {
                 Some(known) if rank(&row) > rank(&known.1) => known.1 = row,

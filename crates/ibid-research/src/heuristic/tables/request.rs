@@ -67,9 +67,11 @@ impl TableRequest {
             .filter(|_| selects);
         let per = asked.windows(2).find(|pair| pair[0] == "per").map(|pair| pair[1].as_str());
         let measures = words.measures.iter();
-        let named = |name: &str| extreme.is_some_and(|(_, word)| {
-            words.most.get(word).or(words.least.get(word)).is_some_and(|it| it == name)
-        });
+        let named = |name: &str| {
+            extreme.is_some_and(|(_, word)| {
+                words.most.get(word).or(words.least.get(word)).is_some_and(|it| it == name)
+            })
+        };
         let asks = |it: &MeasureWords| {
             asked.iter().any(|word| it.asks.contains(word) && Some(word.as_str()) != per)
         };
@@ -98,18 +100,14 @@ impl TableRequest {
 
     /// Whether it asks for what a cell under `attribute` holds: by a measure, or else by words of the attribute that `known`,
     /// which says what the whole table is about, does not have.
-    pub(super) fn asks_for(
-        &self,
-        attribute: &str,
-        value: &str,
-        known: &BTreeSet<String>,
-    ) -> bool {
+    pub(super) fn asks_for(&self, attribute: &str, value: &str, known: &BTreeSet<String>) -> bool {
         if self.measures.iter().any(|it| holds(it, self.words, attribute, value)) {
             return true;
         }
         let own = |stem: &String| self.extreme.is_some() || !known.contains(stem);
         let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
-        !is_per && self.measures.is_empty()
+        !is_per
+            && self.measures.is_empty()
             && stems(attribute).iter().any(|stem| self.topic.contains(stem) && own(stem))
     }
 

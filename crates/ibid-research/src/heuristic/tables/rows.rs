@@ -99,10 +99,7 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
 }
 
 /// The figures that a request is for: of what it asks for, on the things that it names best.
-pub(super) fn asked_figures<'p>(
-    view: &TableView<'p>,
-    request: &TableRequest,
-) -> Vec<Figure<'p>> {
+pub(super) fn asked_figures<'p>(view: &TableView<'p>, request: &TableRequest) -> Vec<Figure<'p>> {
     let mut asked = view.figures();
     asked.retain(|it| {
         let fits = if request.sides.is_empty() || !request.measures.is_empty() {

@@ -104,7 +104,11 @@ impl TablePoints {
     }
 
     /// The first rows that fit beside `words` words.
-    fn fitting(&self, mut words: usize, wanted: impl Fn(&ClaimCluster) -> bool) -> Vec<&ClaimCluster> {
+    fn fitting(
+        &self,
+        mut words: usize,
+        wanted: impl Fn(&ClaimCluster) -> bool,
+    ) -> Vec<&ClaimCluster> {
         let mut taken = Vec::new();
         for it in self.points.iter().filter(|it| wanted(it)).take(MAX_SHORT_ROWS) {
             words += it.words;

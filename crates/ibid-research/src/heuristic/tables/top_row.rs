@@ -28,9 +28,11 @@ pub(super) fn top_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowL
         request.asks_for(first.attribute, first.value, &view.about)
     };
     let share = |it: &FigureColumn<'_>| view.topic_share(request, &it.cells[0]);
-    let best = columns.iter().filter(asks).reduce(|best, it| {
-        if share(it) > share(best) { it } else { best }
-    });
+    let best = columns.iter().filter(asks).reduce(
+        |best, it| {
+            if share(it) > share(best) { it } else { best }
+        },
+    );
     let Some(column) = best else {
         return Vec::new();
     };
@@ -46,7 +48,8 @@ pub(super) fn top_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowL
         None => None,
     };
     let divided = |row: usize| per.map_or(1.0, |per| per.values[row]);
-    let worth: Vec<f64> = (0..column.values.len()).map(|row| column.values[row] / divided(row)).collect();
+    let worth: Vec<f64> =
+        (0..column.values.len()).map(|row| column.values[row] / divided(row)).collect();
     if !worth.iter().all(|it| it.is_finite()) {
         return Vec::new();
     }

@@ -104,5 +104,6 @@ fn names_things_by_column(page: &Page, table: &Table, words: &TableWords) -> boo
         });
         measured.filter(|it| !it.is_empty()).collect::<BTreeSet<_>>().len() > 1
     };
-    words.property_columns.contains(&first) || table.columns() > 2 && (1..table.columns()).all(mixes)
+    words.property_columns.contains(&first)
+        || table.columns() > 2 && (1..table.columns()).all(mixes)
 }

@@ -57,7 +57,7 @@ pub(crate) fn compose_report(
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
     let request = scorer.table_request();
     let current_row = |it: &Evidence| !replaced.contains(&it.source);
-    let tables = TablePoints::from_notes(notes, scorer.lexicon(), current_row);
+    let tables = TablePoints::from_notes(notes, &request, scorer.lexicon(), current_row);
     let mut kept = match question_points(brief, notes, scorer, points.clone())? {
         None if tables.is_empty() => return Ok(None),
         kept => kept.unwrap_or_default(),

@@ -120,12 +120,14 @@ impl RelevanceScorer {
     /// The rows of tables that answer an item, without those that give orders.
     fn table_rows(&self, reading: &PageInput<'_>, round: u32) -> Vec<Evidence> {
         let page = reading.page;
-        let mut rows = tables::rows_of_page(&self.table_requests, page, reading.source, round);
+        let words = &self.words.sentence;
+        let mut rows = tables::rows_of_page(&self.table_requests, page, reading.source, words);
         rows.retain(|it| {
             let quoted = [Some(&it.passage), it.table_header.as_ref()].into_iter().flatten();
             let quoted = quoted.flat_map(|quote| quote.first()..=quote.last());
             self.orders.injected_sentences(page, quoted).is_empty()
         });
+        rows.iter_mut().for_each(|it| it.round = round);
         rows
     }
 

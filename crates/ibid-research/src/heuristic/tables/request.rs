@@ -1,7 +1,7 @@
 //! What a question asks of a table: which measure, of which things, and whether of the one with the most of it.
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::measure::{holds, stems};
+use super::measure::{holds, stems, units};
 use crate::heuristic::intake;
 use crate::heuristic::plan::distinguishing_words;
 use crate::prompts;
@@ -29,6 +29,10 @@ pub(crate) struct TableRequest {
     pub(super) per: Option<&'static MeasureWords>,
     /// Whether it asks about all things of a kind.
     pub(super) all_rows: bool,
+    /// The units that it names; any if it names none.
+    pub(super) units: BTreeSet<String>,
+    /// The stem of the thing whose kinds it asks about: "roof" of "each roof type".
+    pub(super) thing: Option<String>,
     /// The stems that distinguish the sides of a comparison.
     pub(super) sides: Vec<String>,
     /// The other stems of the question, which say what it is about.
@@ -87,9 +91,13 @@ impl TableRequest {
                 topic.remove(&stem(word));
             }
         }
+        let measures: Vec<&MeasureWords> =
+            measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
         Ok(TableRequest {
             words,
-            measures: measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect(),
+            units: named_units(&asked, &measures),
+            thing: thing(&asked),
+            measures,
             extreme: extreme.map(|it| it.0),
             per: per.and_then(|per| words.measures.values().find(|it| it.asks.contains(per))),
             all_rows: asked.iter().any(|word| words.all_rows.contains(word)),
@@ -102,7 +110,8 @@ impl TableRequest {
     /// which says what the whole table is about, does not have.
     pub(super) fn asks_for(&self, attribute: &str, value: &str, known: &BTreeSet<String>) -> bool {
         if self.measures.iter().any(|it| holds(it, self.words, attribute, value)) {
-            return true;
+            let own = units(value);
+            return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
         }
         let own = |stem: &String| self.extreme.is_some() || !known.contains(stem);
         let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
@@ -111,10 +120,34 @@ impl TableRequest {
             && stems(attribute).iter().any(|stem| self.topic.contains(stem) && own(stem))
     }
 
+    /// Whether it asks for figures of this unit.
+    pub(super) fn has_unit(&self, unit: &String) -> bool {
+        self.units.is_empty() || self.units.contains(unit)
+    }
+
     /// Share of what the question is about that these stems have.
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
     }
+}
+
+/// The units of the measures that a question names. A single letter may be anything.
+fn named_units(asked: &[String], measures: &[&MeasureWords]) -> BTreeSet<String> {
+    let stems = asked.iter().map(|word| stem(word));
+    let is_unit = |stem: &String| measures.iter().any(|measure| measure.units.contains(stem));
+    stems.filter(|stem| stem.len() > 1 && is_unit(stem)).collect()
+}
+
+/// The stem of the thing whose kinds are asked about: after "each" or "types of", or before "types".
+fn thing(asked: &[String]) -> Option<String> {
+    let words: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let found = words.windows(3).find_map(|three| match *three {
+        ["type" | "types" | "kind" | "kinds", "of", thing] => Some(thing),
+        ["each" | "every", "type" | "kind", _] => None,
+        ["each" | "every", thing, _] | [_, thing, "types" | "kinds"] => Some(thing),
+        _ => None,
+    });
+    found.map(stem)
 }
 
 fn is_generic(words: &TableWords, stem: &str) -> bool {

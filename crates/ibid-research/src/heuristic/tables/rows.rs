@@ -1,9 +1,11 @@
 //! The rows of a page's tables that answer a question, as evidence: each as a sentence that says what its cells say.
 use std::collections::BTreeMap;
 
+use super::kinds::kind_sentences;
 use super::request::TableRequest;
 use super::top_row::top_rows;
 use super::view::{Figure, TableView};
+use crate::prompts::SentenceWords;
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
 
@@ -32,10 +34,11 @@ pub(crate) fn rows_of_page(
     requests: &[(ItemId, TableRequest)],
     page: &Page,
     source: SourceId,
-    round: u32,
+    words: &SentenceWords,
 ) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
-    for (item, request) in requests {
+    for asking in requests {
+        let (item, request) = asking;
         let views = TableView::of_page(page, request.words);
         let lines = views.iter().flat_map(|view| {
             lines(view, request).into_iter().filter_map(|line| evidence(view, line, source))
@@ -45,9 +48,10 @@ pub(crate) fn rows_of_page(
         for it in own.into_iter().take(MAX_ROWS) {
             match found.iter_mut().find(|known| known.claim == it.claim) {
                 Some(known) => known.items.push(*item),
-                None => found.push(Evidence { items: vec![*item], round, ..it }),
+                None => found.push(Evidence { items: vec![*item], ..it }),
             }
         }
+        found.extend(kind_sentences(asking, page, source, words));
     }
     found
 }
@@ -111,7 +115,10 @@ pub(super) fn asked_figures<'p>(view: &TableView<'p>, request: &TableRequest) ->
     });
     if !request.sides.is_empty() {
         asked.retain(|it| view.side(request, it).is_some());
-    } else if !request.all_rows {
+    } else if request.all_rows {
+        // A table of one thing says nothing of each.
+        asked.retain(|it| !it.entity.is_empty());
+    } else {
         // A row that names less of what is asked about is on something else.
         let best = asked.iter().map(|it| view.named(request, it)).max().unwrap_or(0);
         asked.retain(|it| view.named(request, it) == best && (best > 0 || it.entity.is_empty()));

@@ -1,4 +1,7 @@
-//! The rows of tables among the points of a report.
+//! What tables, and sentences about kinds of a thing, add to the points of a report.
+use std::collections::BTreeSet;
+
+use super::kinds::kinds_with_figures;
 use super::measure::{holds, stems};
 use super::request::TableRequest;
 use crate::heuristic::claim_clusters::ClaimCluster;
@@ -17,39 +20,48 @@ const MIN_SCORE_SHARE: f32 = 0.9;
 /// The rows of tables that answer the question, best first.
 pub(crate) struct TablePoints {
     points: Vec<ClaimCluster>,
+    /// The sentences that together give a figure for most kinds of a thing, if they do for two.
+    kinds: Vec<ClaimCluster>,
 }
 
 impl TablePoints {
     /// The rows among the evidence that `stands`.
     pub(crate) fn from_notes(
         notes: &EvidenceStore,
+        request: &TableRequest,
         lexicon: &mut StemInterner,
         stands: impl Fn(&Evidence) -> bool,
     ) -> TablePoints {
-        let rows = notes.evidence.iter().enumerate();
-        let rows = rows.filter(|(_, it)| it.table_header.is_some() && stands(it));
-        let mut points: Vec<ClaimCluster> = Vec::new();
-        for (nth, it) in rows {
-            if points.iter().any(|known| known.text == it.claim) {
-                continue;
-            }
-            points.push(ClaimCluster {
-                text: it.claim.clone(),
-                evidence: vec![nth],
-                ids: lexicon.id_set(&it.claim),
-                score: it.score,
-                items: it.items.clone(),
-                words: it.claim.split_whitespace().count(),
-            });
-        }
+        let mut cluster = |(nth, it): (usize, &Evidence)| ClaimCluster {
+            text: it.claim.clone(),
+            evidence: vec![nth],
+            ids: lexicon.id_set(&it.claim),
+            score: it.score,
+            items: it.items.clone(),
+            words: it.claim.split_whitespace().count(),
+        };
+        let all = notes.evidence.iter().enumerate().filter(|(_, it)| stands(it));
+        let (rows, sentences): (Vec<_>, Vec<_>) =
+            all.partition(|(_, it)| it.table_header.is_some());
+        let mut points: Vec<ClaimCluster> = rows.into_iter().map(&mut cluster).collect();
         points.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.evidence.cmp(&b.evidence)));
+        let mut seen = BTreeSet::new();
         let best = points.first().map_or(0.0, |best| best.score);
-        points.retain(|it| it.score >= best * MIN_SCORE_SHARE);
-        TablePoints { points }
+        points.retain(|it| it.score >= best * MIN_SCORE_SHARE && seen.insert(it.text.clone()));
+        let mut kinds: Vec<(BTreeSet<String>, ClaimCluster)> = sentences
+            .into_iter()
+            .map(|it| (kinds_with_figures(request, &it.1.claim), cluster(it)))
+            .filter(|it| !it.0.is_empty())
+            .collect();
+        kinds.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.evidence.cmp(&b.1.evidence)));
+        let mut told: BTreeSet<String> = BTreeSet::new();
+        kinds.retain(|it| it.0.iter().any(|kind| told.insert(kind.clone())));
+        let kinds = if told.len() >= 2 { kinds } else { Vec::new() };
+        TablePoints { points, kinds: kinds.into_iter().map(|it| it.1).collect() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.points.is_empty()
+        self.points.is_empty() && self.kinds.is_empty()
     }
 
     /// The short answer: the rows alone where they say what is asked and no sentence does, the best sentence and the rows that
@@ -65,8 +77,11 @@ impl TablePoints {
                 || measures.any(|measure| holds(measure, request.words, &it.text, &it.text))
         };
         let leads = request.extreme.is_some() || !sentences.iter().any(measured);
+        if !self.kinds.is_empty() {
+            return fitting(&self.kinds, 0);
+        }
         if leads && !self.is_empty() && request.sides.is_empty() {
-            return self.fitting(0, |_| true);
+            return fitting(&self.points, 0);
         }
         let said = sentences.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
         let said = stems(&said);
@@ -78,13 +93,13 @@ impl TablePoints {
             return sentences;
         };
         let mut short = vec![*first];
-        short.extend(self.fitting(first.words, adds));
+        short.extend(fitting(self.points.iter().filter(|it| adds(it)), first.words));
         short
     }
 
     /// A row as a ranked point, if it is one of these: it answers directly.
     pub(crate) fn as_ranked<'a>(&'a self, point: &ClaimCluster) -> Option<RankedPoint<'a>> {
-        let point = self.points.iter().find(|it| std::ptr::eq(*it, point))?;
+        let point = self.points.iter().chain(&self.kinds).find(|it| std::ptr::eq(*it, point))?;
         Some(RankedPoint {
             point,
             worth: 1.0,
@@ -102,20 +117,19 @@ impl TablePoints {
         let fresh = self.points.iter().filter(|it| told.iter().all(|other| other.text != it.text));
         fresh.take(MAX_FINDING_ROWS).collect()
     }
+}
 
-    /// The first rows that fit beside `words` words.
-    fn fitting(
-        &self,
-        mut words: usize,
-        wanted: impl Fn(&ClaimCluster) -> bool,
-    ) -> Vec<&ClaimCluster> {
-        let mut taken = Vec::new();
-        for it in self.points.iter().filter(|it| wanted(it)).take(MAX_SHORT_ROWS) {
-            words += it.words;
-            if words <= MAX_SHORT_WORDS || taken.is_empty() {
-                taken.push(it);
-            }
+/// The first points that fit beside `words` words.
+fn fitting<'a>(
+    from: impl IntoIterator<Item = &'a ClaimCluster>,
+    mut words: usize,
+) -> Vec<&'a ClaimCluster> {
+    let mut taken = Vec::new();
+    for it in from.into_iter().take(MAX_SHORT_ROWS) {
+        words += it.words;
+        if words <= MAX_SHORT_WORDS || taken.is_empty() {
+            taken.push(it);
         }
-        taken
     }
+    taken
 }

@@ -1,6 +1,7 @@
 //! The comparison table of a report: the figures of several things side by side, each from the cell of a table.
 use std::collections::BTreeMap;
 
+use super::contrast::{AttributeRow, contrast_row};
 use super::measure::{measure_of, stems};
 use super::request::TableRequest;
 use super::rows::asked_figures;
@@ -26,8 +27,9 @@ pub(crate) fn comparison_table(
     pages: &PageSet,
     stands: impl Fn(&Evidence) -> bool,
 ) -> Option<DraftComparison> {
-    let rows: Vec<&Evidence> =
-        notes.evidence.iter().filter(|it| it.table_header.is_some() && stands(it)).collect();
+    let standing = notes.evidence.iter().filter(|it| stands(it));
+    let (rows, sentences): (Vec<&Evidence>, Vec<&Evidence>) =
+        standing.partition(|it| it.table_header.is_some());
     let mut views = Vec::new();
     let mut seen = Vec::new();
     for it in &rows {
@@ -41,7 +43,7 @@ pub(crate) fn comparison_table(
         let best = rows.iter().copied().reduce(|a, b| if b.score > a.score { b } else { a })?;
         rows_table(&views, request, &rows, best)
     } else {
-        sides_table(brief, &views, request, &rows)
+        sides_table(brief, request, side_rows(&views, request, &rows, &sentences))
     };
     found.filter(is_full)
 }
@@ -100,21 +102,13 @@ fn rows_table(
     Some(DraftComparison { columns, rows })
 }
 
-/// What one table says of an attribute of both sides.
-struct AttributeRow {
-    label: String,
-    cells: Vec<Vec<DraftLine>>,
-    /// How many of its cells say more than the side that they are of.
-    qualified: usize,
-}
-
-/// The sides of a comparison by their attributes. Each attribute is from the one table that says most of it.
-fn sides_table(
-    brief: &Brief,
+/// The attributes that tables, and else sentences, give of both sides. Each is from the one table that says most of it.
+fn side_rows(
     views: &[TableView<'_>],
     request: &TableRequest,
     rows: &[&Evidence],
-) -> Option<DraftComparison> {
+    sentences: &[&Evidence],
+) -> Vec<AttributeRow> {
     let mut found: Vec<(String, AttributeRow)> = Vec::new();
     for view in views {
         for (key, row) in attribute_rows(view, request, rows) {
@@ -128,11 +122,24 @@ fn sides_table(
             }
         }
     }
+    for (key, row) in sentences.iter().filter_map(|it| contrast_row(request, it)) {
+        if !found.iter().any(|known| known.0 == key) {
+            found.push((key, row));
+        }
+    }
     found.retain(|(_, row)| row.cells.iter().all(|cell| !cell.is_empty()));
-    found.truncate(MAX_ROWS);
+    found.into_iter().take(MAX_ROWS).map(|it| it.1).collect()
+}
+
+/// The sides of a comparison by their attributes.
+fn sides_table(
+    brief: &Brief,
+    request: &TableRequest,
+    rows: Vec<AttributeRow>,
+) -> Option<DraftComparison> {
     let (a, b) = comparison_sides(brief);
     let columns = vec![String::new(), sentence_case(&a), sentence_case(&b)];
-    let rows = found.into_iter().map(|(_, row)| (row.label, row.cells)).collect();
+    let rows = rows.into_iter().map(|row| (row.label, row.cells)).collect();
     (request.sides.len() == MIN_SIZE).then_some(DraftComparison { columns, rows })
 }
 

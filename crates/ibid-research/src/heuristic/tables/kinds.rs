@@ -52,7 +52,8 @@ fn kind(clause: &str, thing: &str) -> Option<String> {
     Some(texts.join(" "))
 }
 
-fn clauses(text: &str) -> Vec<&str> {
+/// The parts of a sentence that a reader takes as statements of their own.
+pub(super) fn clauses(text: &str) -> Vec<&str> {
     let mut parts = vec![text];
     for joint in JOINTS {
         parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();

@@ -1,5 +1,6 @@
 //! Tables as data: which rows of a table answer a question, as sentences, and the comparison table of a report.
 mod compare;
+mod contrast;
 mod kinds;
 mod measure;
 mod request;

@@ -10,6 +10,9 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, tokens};
 use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 
+/// Stems of the question from which an attribute is asked for, though it is of no measure that the question names.
+const MIN_NAMED_STEMS: usize = 2;
+
 /// Which end of a column is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extreme {
@@ -35,7 +38,9 @@ pub(crate) struct TableRequest {
     pub(super) thing: Option<String>,
     /// The stems that distinguish the sides of a comparison.
     pub(super) sides: Vec<String>,
-    /// The other stems of the question, which say what it is about.
+    /// The stems of its first subject.
+    pub(super) subject: BTreeSet<String>,
+    /// The stems of the question that name no measure, which say what it is about.
     pub(super) topic: BTreeSet<String>,
 }
 
@@ -91,12 +96,15 @@ impl TableRequest {
                 topic.remove(&stem(word));
             }
         }
+        let mut subject = stems(brief.subjects.first().map_or("", String::as_str));
+        subject.retain(|stem| topic.contains(stem));
         let measures: Vec<&MeasureWords> =
             measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
         Ok(TableRequest {
             words,
             units: named_units(&asked, &measures),
             thing: thing(&asked),
+            subject,
             measures,
             extreme: extreme.map(|it| it.0),
             per: per.and_then(|per| words.measures.values().find(|it| it.asks.contains(per))),
@@ -113,11 +121,12 @@ impl TableRequest {
             let own = units(value);
             return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
         }
-        let own = |stem: &String| self.extreme.is_some() || !known.contains(stem);
+        let own = |stem: &&String| self.extreme.is_some() || !known.contains(*stem);
         let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
-        !is_per
-            && self.measures.is_empty()
-            && stems(attribute).iter().any(|stem| self.topic.contains(stem) && own(stem))
+        let named = stems(attribute);
+        let named = named.intersection(&self.topic).filter(own).count();
+        let least = if self.measures.is_empty() { 1 } else { MIN_NAMED_STEMS };
+        !is_per && named >= least
     }
 
     /// Whether it asks for figures of this unit.
@@ -152,7 +161,9 @@ fn thing(asked: &[String]) -> Option<String> {
 
 fn is_generic(words: &TableWords, stem: &str) -> bool {
     let is_unit = words.measures.values().any(|measure| measure.units.contains(stem));
-    is_unit || words.generic.contains(stem) || stem.chars().all(|c| c.is_ascii_digit())
+    // A year may name a column.
+    let is_count = stem.len() != 4 && stem.chars().all(|c| c.is_ascii_digit());
+    is_unit || words.generic.contains(stem) || is_count
 }
 
 /// The first word of a question that asks for an end of a column. "At most" and "most of" ask for none.

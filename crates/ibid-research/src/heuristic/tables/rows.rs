@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use super::kinds::kind_sentences;
 use super::request::TableRequest;
 use super::top_row::top_rows;
-use super::view::{Figure, TableView};
+use super::view::{Figure, RowLine, TableView};
 use crate::prompts::SentenceWords;
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
@@ -19,15 +19,6 @@ const MAX_WORDS_WITH_REST: usize = 34;
 const MAX_ROW_BYTES: usize = 1_500;
 /// The score of a row with none of what the question is about, and what all of it adds.
 const ROW_SCORE: (f32, f32) = (0.4, 0.5);
-
-/// A sentence from a table, and the rows that say it.
-pub(super) struct RowLine {
-    pub(super) text: String,
-    /// The first and the last row.
-    pub(super) rows: (usize, usize),
-    /// Share of what the question is about.
-    pub(super) share: f32,
-}
 
 /// The evidence for items in the tables of a page, best first. `requests` are what each item asks of a table.
 pub(crate) fn rows_of_page(

@@ -76,7 +76,15 @@ impl TablePoints {
             request.measures.is_empty()
                 || measures.any(|measure| holds(measure, request.words, &it.text, &it.text))
         };
-        let leads = request.extreme.is_some() || !sentences.iter().any(measured);
+        // A sentence on an extensive roof says nothing of an intensive one.
+        let on_subject = |it: &&ClaimCluster| {
+            let own = stems(&it.text);
+            let rows = self.points.iter().map(|row| stems(&row.text));
+            let named = rows.flatten().filter(|stem| request.subject.contains(stem));
+            named.into_iter().all(|stem| own.contains(&stem))
+        };
+        let answers = |it: &&ClaimCluster| measured(it) && on_subject(it);
+        let leads = request.extreme.is_some() || !sentences.iter().any(answers);
         if !self.kinds.is_empty() {
             return fitting(&self.kinds, 0);
         }
@@ -89,7 +97,9 @@ impl TablePoints {
             let mut own = stems(&it.text).into_iter();
             own.any(|stem| request.topic.contains(&stem) && !said.contains(&stem))
         };
-        let Some(first) = sentences.first().filter(|_| self.points.iter().any(adds)) else {
+        let Some(first) =
+            sentences.iter().find(|it| answers(it)).filter(|_| self.points.iter().any(adds))
+        else {
             return sentences;
         };
         let mut short = vec![*first];

@@ -1,8 +1,7 @@
 //! The row with the most or the least of a column, or of one column for another.
 use super::measure::{figure, holds, units};
 use super::request::{Extreme, TableRequest};
-use super::rows::RowLine;
-use super::view::{Figure, TableView};
+use super::view::{Figure, RowLine, TableView};
 use crate::prompts::fill_template;
 
 /// Least number of rows that one is picked from.

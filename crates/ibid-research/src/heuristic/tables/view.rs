@@ -17,6 +17,15 @@ pub(super) struct Figure<'p> {
     pub(super) row: usize,
 }
 
+/// A sentence from a table, and the rows that say it.
+pub(super) struct RowLine {
+    pub(super) text: String,
+    /// The first and the last row.
+    pub(super) rows: (usize, usize),
+    /// Share of what the question is about.
+    pub(super) share: f32,
+}
+
 /// A table with what it is about.
 pub(super) struct TableView<'p> {
     pub(super) page: &'p Page,

@@ -97,7 +97,7 @@ fn every_form_of_a_report_has_the_table() {
     for (form, cell) in [
         ("html", "<th scope=\"row\">Weight when wet</th>"),
         ("tex", "Weight when wet & 4.2 to 4.8 g"),
-        ("qmd", "| Weight when wet | 4.2 to 4.8 g"),
+        ("qmd", "| Depth of the stopper | 45 mm [@"),
         ("json", "\"label\":\"Weight when wet\""),
     ] {
         let it = desk.ibid(&["export", "last", "-f", form, "-o", "out"]);

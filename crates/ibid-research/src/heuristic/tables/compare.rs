@@ -5,7 +5,7 @@ use super::contrast::{AttributeRow, contrast_row};
 use super::measure::{measure_of, stems};
 use super::request::TableRequest;
 use super::rows::asked_figures;
-use super::view::{Figure, TableView};
+use super::view::{CellFigure, TableView};
 use crate::draft::{DraftComparison, DraftLine};
 use crate::heuristic::lexicon::sentence_case;
 use crate::heuristic::plan::comparison_sides;
@@ -176,7 +176,7 @@ fn attribute_rows(
 }
 
 /// What tables share of an attribute, and how it is headed: "Cost (Average)".
-fn key_and_label(request: &TableRequest, figure: &Figure<'_>) -> (String, String) {
+fn key_and_label(request: &TableRequest, figure: &CellFigure<'_>) -> (String, String) {
     let attribute = figure.attribute.to_owned();
     let Some(measure) = measure_of(request.words, figure.attribute, figure.value) else {
         return (attribute.clone(), attribute);
@@ -187,7 +187,7 @@ fn key_and_label(request: &TableRequest, figure: &Figure<'_>) -> (String, String
 }
 
 /// A cell with what its thing is besides the side: "137 € per m² (retrofit)".
-fn side_text(request: &TableRequest, side: usize, figure: &Figure<'_>) -> (String, bool) {
+fn side_text(request: &TableRequest, side: usize, figure: &CellFigure<'_>) -> (String, bool) {
     let own = |word: &str| word == request.sides[side] || request.topic.contains(word);
     let named = tokens(figure.entity);
     let rest = named.iter().find(|token| !own(&stem(&token.text)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use super::kinds::kind_sentences;
 use super::request::TableRequest;
 use super::top_row::top_rows;
-use super::view::{Figure, RowLine, TableView};
+use super::view::{CellFigure, RowLine, TableView};
 use crate::prompts::SentenceWords;
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
@@ -81,11 +81,11 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
             .collect();
     }
     let asked = asked_figures(view, request);
-    let mut rows: BTreeMap<usize, Vec<Figure<'_>>> = BTreeMap::new();
+    let mut rows: BTreeMap<usize, Vec<CellFigure<'_>>> = BTreeMap::new();
     for figure in asked {
         rows.entry(figure.row).or_default().push(figure);
     }
-    let line = |(row, figures): (usize, Vec<Figure<'_>>)| RowLine {
+    let line = |(row, figures): (usize, Vec<CellFigure<'_>>)| RowLine {
         text: row_text(view, row, &figures),
         rows: (row, row),
         share: figures.iter().map(|it| view.topic_share(request, it)).fold(0.0, f32::max),
@@ -94,7 +94,10 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
 }
 
 /// The figures that a request is for: of what it asks for, on the things that it names best.
-pub(super) fn asked_figures<'p>(view: &TableView<'p>, request: &TableRequest) -> Vec<Figure<'p>> {
+pub(super) fn asked_figures<'p>(
+    view: &TableView<'p>,
+    request: &TableRequest,
+) -> Vec<CellFigure<'p>> {
     let mut asked = view.figures();
     asked.retain(|it| {
         let fits = if request.sides.is_empty() || !request.measures.is_empty() {
@@ -118,15 +121,15 @@ pub(super) fn asked_figures<'p>(view: &TableView<'p>, request: &TableRequest) ->
 }
 
 /// A row as a sentence: "Cork, natural – Price: 0.30 € (Weight: 4 g)."
-fn row_text(view: &TableView<'_>, row: usize, figures: &[Figure<'_>]) -> String {
+fn row_text(view: &TableView<'_>, row: usize, figures: &[CellFigure<'_>]) -> String {
     let Some(first) = figures.first() else {
         return String::new();
     };
     if first.entity.is_empty() {
         return format!("{}: {}.", first.attribute, first.value);
     }
-    let pairs = |figures: &[Figure<'_>]| {
-        let pair = |it: &Figure<'_>| {
+    let pairs = |figures: &[CellFigure<'_>]| {
+        let pair = |it: &CellFigure<'_>| {
             let name = if view.by_column { it.entity } else { it.attribute };
             format!("{name}: {}", it.value)
         };
@@ -135,7 +138,7 @@ fn row_text(view: &TableView<'_>, row: usize, figures: &[Figure<'_>]) -> String 
     let label = if view.by_column { first.attribute } else { first.entity };
     let text = format!("{label} – {}", pairs(figures));
     let rest = (1..view.table.columns()).filter_map(|column| view.figure(row, column));
-    let rest: Vec<Figure<'_>> =
+    let rest: Vec<CellFigure<'_>> =
         rest.filter(|it| !view.by_column && !figures.contains(it)).collect();
     let whole = format!("{text} ({})", pairs(&rest));
     let fits = whole.split_whitespace().count() <= MAX_WORDS_WITH_REST;

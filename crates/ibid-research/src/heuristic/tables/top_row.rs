@@ -1,7 +1,7 @@
 //! The row with the most or the least of a column, or of one column for another.
 use super::measure::{figure, holds, units};
 use super::request::{Extreme, TableRequest};
-use super::view::{Figure, RowLine, TableView};
+use super::view::{CellFigure, RowLine, TableView};
 use crate::prompts::fill_template;
 
 /// Least number of rows that one is picked from.
@@ -11,7 +11,7 @@ const MAX_TIED: usize = 2;
 
 /// A column in which every row has a figure of one unit.
 struct FigureColumn<'p> {
-    cells: Vec<Figure<'p>>,
+    cells: Vec<CellFigure<'p>>,
     values: Vec<f64>,
 }
 
@@ -72,11 +72,11 @@ pub(super) fn top_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowL
 fn text(
     request: &TableRequest,
     extreme: Extreme,
-    figure: &Figure<'_>,
-    per: Option<&Figure<'_>>,
+    figure: &CellFigure<'_>,
+    per: Option<&CellFigure<'_>>,
 ) -> String {
     let lines = &request.words.lines;
-    let Figure { entity, attribute, value, .. } = figure;
+    let CellFigure { entity, attribute, value, .. } = figure;
     match per {
         None => {
             let which = if extreme == Extreme::Most { &lines.most } else { &lines.least };

@@ -8,7 +8,7 @@ use ibid_core::domain::{Page, Table};
 
 /// A cell that says something of a thing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Figure<'p> {
+pub(super) struct CellFigure<'p> {
     /// The thing; empty if it is what the page is about.
     pub(super) entity: &'p str,
     pub(super) attribute: &'p str,
@@ -54,7 +54,7 @@ impl<'p> TableView<'p> {
     }
 
     /// The figures, row by row.
-    pub(super) fn figures(&self) -> Vec<Figure<'p>> {
+    pub(super) fn figures(&self) -> Vec<CellFigure<'p>> {
         let rows = 0..self.table.rows.len();
         let columns = 1..self.table.columns();
         let cells = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
@@ -62,7 +62,7 @@ impl<'p> TableView<'p> {
     }
 
     /// What the cell at a row and a column says.
-    pub(super) fn figure(&self, row: usize, column: usize) -> Option<Figure<'p>> {
+    pub(super) fn figure(&self, row: usize, column: usize) -> Option<CellFigure<'p>> {
         let label = self.table.cell(self.page, row, 0)?;
         let value = self.table.cell(self.page, row, column)?;
         let name = self.table.header.as_ref().map_or("", |header| header.cell(self.page, column));
@@ -71,30 +71,30 @@ impl<'p> TableView<'p> {
             (Some(_), true) => (name, label),
             (Some(_), false) => (label, name),
         };
-        Some(Figure { entity, attribute, value, row })
+        Some(CellFigure { entity, attribute, value, row })
     }
 
     /// Share of what a question is about that the table has where it says `figure`.
-    pub(super) fn topic_share(&self, request: &TableRequest, figure: &Figure<'_>) -> f32 {
+    pub(super) fn topic_share(&self, request: &TableRequest, figure: &CellFigure<'_>) -> f32 {
         let mut there = stems(&format!("{} {}", figure.entity, figure.attribute));
         there.extend(self.about.iter().cloned());
         request.topic_share(&there)
     }
 
     /// Whether a figure is a property of its thing, and not a count of cases.
-    pub(super) fn is_property(&self, words: &TableWords, figure: &Figure<'_>) -> bool {
+    pub(super) fn is_property(&self, words: &TableWords, figure: &CellFigure<'_>) -> bool {
         self.by_column || measure_of(words, figure.attribute, figure.value).is_some()
     }
 
     /// The side of a comparison that a figure is on, if it is on one.
-    pub(super) fn side(&self, request: &TableRequest, figure: &Figure<'_>) -> Option<usize> {
+    pub(super) fn side(&self, request: &TableRequest, figure: &CellFigure<'_>) -> Option<usize> {
         let entity = stems(figure.entity);
         let mut on = (0..request.sides.len()).filter(|side| entity.contains(&request.sides[*side]));
         on.next().filter(|_| on.next().is_none())
     }
 
     /// How many stems of the question's topic name the thing of a figure.
-    pub(super) fn named(&self, request: &TableRequest, figure: &Figure<'_>) -> usize {
+    pub(super) fn named(&self, request: &TableRequest, figure: &CellFigure<'_>) -> usize {
         request.topic.intersection(&stems(figure.entity)).count()
     }
 }

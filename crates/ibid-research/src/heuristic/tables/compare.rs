@@ -9,9 +9,9 @@ use super::view::{CellFigure, TableView};
 use crate::draft::{DraftComparison, DraftLine};
 use crate::heuristic::lexicon::sentence_case;
 use crate::heuristic::plan::comparison_sides;
-use crate::page_set::PageSet;
+use crate::research_state::ResearchState;
 use ibid_core::domain::words::{stem, tokens};
-use ibid_core::domain::{Brief, Evidence, EvidenceStore};
+use ibid_core::domain::{Brief, Evidence};
 
 /// Least number of rows and columns of figures, and the most.
 const MIN_SIZE: usize = 2;
@@ -20,14 +20,13 @@ const MAX_COLUMNS: usize = 5;
 
 /// The comparison table of a report, if there are enough figures: of the sides of a comparison by their attributes, or else the
 /// rows of a table that answer the question.
-pub(crate) fn comparison_table(
+pub(super) fn comparison_table(
     brief: &Brief,
     request: &TableRequest,
-    notes: &EvidenceStore,
-    pages: &PageSet,
+    state: &ResearchState,
     stands: impl Fn(&Evidence) -> bool,
 ) -> Option<DraftComparison> {
-    let standing = notes.evidence.iter().filter(|it| stands(it));
+    let standing = state.notes.evidence.iter().filter(|it| stands(it));
     let (rows, sentences): (Vec<&Evidence>, Vec<&Evidence>) =
         standing.partition(|it| it.table_header.is_some());
     let mut views = Vec::new();
@@ -35,7 +34,7 @@ pub(crate) fn comparison_table(
     for it in &rows {
         if !seen.contains(&it.passage.page()) {
             seen.push(it.passage.page());
-            let page = pages.pages().get(it.passage.page());
+            let page = state.pages.pages().get(it.passage.page());
             views.extend(page.into_iter().flat_map(|page| TableView::of_page(page, request.words)));
         }
     }

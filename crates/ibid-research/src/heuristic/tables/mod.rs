@@ -9,7 +9,6 @@ mod table_points;
 mod top_row;
 mod view;
 
-pub(crate) use compare::comparison_table;
 pub(crate) use request::{TableRequest, table_requests};
 pub(crate) use rows::rows_of_page;
 pub(crate) use table_points::TablePoints;

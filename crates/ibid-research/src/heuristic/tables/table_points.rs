@@ -1,13 +1,16 @@
 //! What tables, and sentences about kinds of a thing, add to the points of a report.
 use std::collections::BTreeSet;
 
+use super::compare::comparison_table;
 use super::kinds::kinds_with_figures;
 use super::measure::{holds, stems};
 use super::request::TableRequest;
+use crate::draft::DraftComparison;
 use crate::heuristic::claim_clusters::ClaimCluster;
-use crate::heuristic::lexicon::StemInterner;
 use crate::heuristic::ranked_points::RankedPoint;
-use ibid_core::domain::{Evidence, EvidenceStore};
+use crate::heuristic::score::RelevanceScorer;
+use crate::research_state::ResearchState;
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, SourceId};
 
 /// Maximum number of rows, and of words, of a short answer.
 const MAX_SHORT_ROWS: usize = 3;
@@ -19,19 +22,23 @@ const MIN_SCORE_SHARE: f32 = 0.9;
 
 /// The rows of tables that answer the question, best first.
 pub(crate) struct TablePoints {
+    /// What the question asks of a table.
+    request: TableRequest,
+    replaced: BTreeSet<SourceId>,
     points: Vec<ClaimCluster>,
     /// The sentences that together give a figure for most kinds of a thing, if they do for two.
     kinds: Vec<ClaimCluster>,
 }
 
 impl TablePoints {
-    /// The rows among the evidence that `stands`.
+    /// The rows among the evidence that is not from one of the `replaced` sources.
     pub(crate) fn from_notes(
         notes: &EvidenceStore,
-        request: &TableRequest,
-        lexicon: &mut StemInterner,
-        stands: impl Fn(&Evidence) -> bool,
+        scorer: &mut RelevanceScorer,
+        replaced: &BTreeSet<SourceId>,
     ) -> TablePoints {
+        let request = scorer.table_request();
+        let lexicon = scorer.lexicon();
         let mut cluster = |(nth, it): (usize, &Evidence)| ClaimCluster {
             text: it.claim.clone(),
             evidence: vec![nth],
@@ -40,7 +47,8 @@ impl TablePoints {
             items: it.items.clone(),
             words: it.claim.split_whitespace().count(),
         };
-        let all = notes.evidence.iter().enumerate().filter(|(_, it)| stands(it));
+        let all = notes.evidence.iter().enumerate();
+        let all = all.filter(|(_, it)| !replaced.contains(&it.source));
         let (rows, sentences): (Vec<_>, Vec<_>) =
             all.partition(|(_, it)| it.table_header.is_some());
         let mut points: Vec<ClaimCluster> = rows.into_iter().map(&mut cluster).collect();
@@ -50,14 +58,15 @@ impl TablePoints {
         points.retain(|it| it.score >= best * MIN_SCORE_SHARE && seen.insert(it.text.clone()));
         let mut kinds: Vec<(BTreeSet<String>, ClaimCluster)> = sentences
             .into_iter()
-            .map(|it| (kinds_with_figures(request, &it.1.claim), cluster(it)))
+            .map(|it| (kinds_with_figures(&request, &it.1.claim), cluster(it)))
             .filter(|it| !it.0.is_empty())
             .collect();
         kinds.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.evidence.cmp(&b.1.evidence)));
         let mut told: BTreeSet<String> = BTreeSet::new();
         kinds.retain(|it| it.0.iter().any(|kind| told.insert(kind.clone())));
         let kinds = if told.len() >= 2 { kinds } else { Vec::new() };
-        TablePoints { points, kinds: kinds.into_iter().map(|it| it.1).collect() }
+        let replaced = replaced.clone();
+        TablePoints { request, replaced, points, kinds: kinds.into_iter().map(|it| it.1).collect() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -68,9 +77,9 @@ impl TablePoints {
     /// say more of what is asked, or else the sentences.
     pub(crate) fn short_answer<'a>(
         &'a self,
-        request: &TableRequest,
         sentences: Vec<&'a ClaimCluster>,
     ) -> Vec<&'a ClaimCluster> {
+        let request = &self.request;
         let measured = |it: &&ClaimCluster| {
             let mut measures = request.measures.iter();
             request.measures.is_empty()
@@ -123,9 +132,19 @@ impl TablePoints {
     }
 
     /// The rows to tell beside the findings, without those that are told already.
-    pub(crate) fn findings(&self, told: &[&ClaimCluster]) -> Vec<&ClaimCluster> {
+    pub(crate) fn findings(&self, told: &[&ClaimCluster]) -> Vec<RankedPoint<'_>> {
         let fresh = self.points.iter().filter(|it| told.iter().all(|other| other.text != it.text));
-        fresh.take(MAX_FINDING_ROWS).collect()
+        fresh.take(MAX_FINDING_ROWS).filter_map(|it| self.as_ranked(it)).collect()
+    }
+
+    /// The comparison table of the report, if there are enough figures.
+    pub(crate) fn comparison(
+        &self,
+        brief: &Brief,
+        state: &ResearchState,
+    ) -> Option<DraftComparison> {
+        let stands = |it: &Evidence| !self.replaced.contains(&it.source);
+        comparison_table(brief, &self.request, state, stands)
     }
 }
 

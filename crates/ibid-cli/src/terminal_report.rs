@@ -2,7 +2,9 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::console::{Palette, strip_ansi};
-use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, YesNo};
+use ibid_core::domain::{
+    Citation, Claim, ComparisonTable, OutputMode, Report, SectionLayout, YesNo,
+};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
@@ -44,6 +46,7 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
         }
         page.gap();
     }
+    comparison(&mut page, report);
     for (nth, section) in report.sections.iter().enumerate() {
         page.heading(&format!("{}. {}", nth + 1, single_line(&section.title)));
         for paragraph in &section.paragraphs {
@@ -98,6 +101,26 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
     let level = format!("Confidence: {}", report.confidence.level.as_str());
     let why = page.paint.dim(&format!(" — {}", why.join("; ")));
     page.hanging_text(&bar, &format!("{}{why}", page.paint.bold(&level)));
+    page.gap();
+}
+
+/// The rows of the comparison, one a line: a terminal may be too narrow for columns.
+fn comparison(page: &mut ReportWriter, report: &Report) {
+    let Some(table) = &report.comparison else {
+        return;
+    };
+    page.heading(ComparisonTable::HEADING);
+    for row in &table.rows {
+        let columns = table.columns.iter().skip(1).zip(&row.cells);
+        let filled = columns.filter(|(_, cell)| !cell.is_empty());
+        let cells = filled.map(|(name, cell)| {
+            let figures: Vec<String> = cell.iter().map(|claim| page.sentence(claim)).collect();
+            format!("{}: {}", single_line(name), figures.join(", "))
+        });
+        let cells: Vec<String> = cells.collect();
+        let label = page.paint.bold(&single_line(&row.label));
+        page.text("- ", &format!("{label} — {}", cells.join("; ")));
+    }
     page.gap();
 }
 

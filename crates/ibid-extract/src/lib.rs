@@ -30,6 +30,7 @@ mod parse_error;
 mod parsed_document;
 mod pdf;
 mod pdf_properties;
+mod pdf_tables;
 mod plain_text;
 mod pool;
 mod poppler;

@@ -19,7 +19,7 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::{DocumentOrigin, ParsedDocument};
 use crate::process::{ChildLimits, JobControl, ParserProcess, SLOW_DOCUMENT, start_error};
 use crate::sandbox::{Confinement, SandboxEscapes};
-use crate::{parse, poppler};
+use crate::{parse, pdf_tables, poppler};
 use ibid_core::ReadFailure;
 
 /// How long an idle process is kept.
@@ -424,32 +424,54 @@ impl JobContext<'_> {
     ) -> Result<ParsedDocument, ParseError> {
         let format = format::detect(bytes, origin);
         let path = &self.limits.path;
-        let reply = match format {
-            Format::Unknown => return Err(ParseError::unsupported_format()),
+        match format {
+            Format::Unknown => Err(ParseError::unsupported_format()),
             Format::Pdf if find_program("pdftotext", path).is_some() => {
-                let (until, control) = (self.until, self.control);
-                let output = poppler::read_pdf(self.program, bytes, self.limits, until, control)?;
-                let request = ParseRequest::PdfText {
-                    name: origin.name().into_owned(),
-                    text: output.text.len(),
-                    dictionary: output.dictionary.len(),
-                    cut: output.cut,
-                };
-                self.request(&request, &[&output.text, &output.dictionary, &output.packet])?
+                let mut parsed = self.parse_by_poppler(bytes, origin)?;
+                // If the other parser fails, the text stays as it is.
+                if pdf_tables::may_have_table(&parsed)
+                    && let Ok(with_tables) = self.parse_as(format, bytes, origin)
+                {
+                    pdf_tables::insert_tables(&mut parsed, &with_tables);
+                }
+                Ok(parsed)
             }
-            format => {
-                let request = ParseRequest::Parse {
-                    format,
-                    name: origin.name().into_owned(),
-                    content_type: origin.content_type().map(str::to_owned),
-                };
-                self.request(&request, &[bytes])?
-            }
-        };
-        match reply {
-            ParseReply::Parsed(parsed) => parse::validate_reply(parsed),
-            ParseReply::Ready(_) | ParseReply::Probed(_) => Err(ParseError::parser_failed()),
+            format => self.parse_as(format, bytes, origin),
         }
+    }
+
+    /// Parses a PDF by the programs of poppler.
+    fn parse_by_poppler(
+        &mut self,
+        bytes: &[u8],
+        origin: &DocumentOrigin,
+    ) -> Result<ParsedDocument, ParseError> {
+        let (until, control) = (self.until, self.control);
+        let output = poppler::read_pdf(self.program, bytes, self.limits, until, control)?;
+        let request = ParseRequest::PdfText {
+            name: origin.name().into_owned(),
+            text: output.text.len(),
+            dictionary: output.dictionary.len(),
+            cut: output.cut,
+        };
+        parsed_document(
+            self.request(&request, &[&output.text, &output.dictionary, &output.packet])?,
+        )
+    }
+
+    /// Parses a document by the parser of this program for its format.
+    fn parse_as(
+        &mut self,
+        format: Format,
+        bytes: &[u8],
+        origin: &DocumentOrigin,
+    ) -> Result<ParsedDocument, ParseError> {
+        let request = ParseRequest::Parse {
+            format,
+            name: origin.name().into_owned(),
+            content_type: origin.content_type().map(str::to_owned),
+        };
+        parsed_document(self.request(&request, &[bytes])?)
     }
 
     /// The worker's process if it can serve this job, else a new one.
@@ -495,5 +517,13 @@ impl JobContext<'_> {
 
     fn confinement(&self) -> Option<Confinement> {
         self.process.as_ref().and_then(ParserProcess::confinement)
+    }
+}
+
+/// The document of a reply, if it is one that a parser can return.
+fn parsed_document(reply: ParseReply) -> Result<ParsedDocument, ParseError> {
+    match reply {
+        ParseReply::Parsed(parsed) => parse::validate_reply(parsed),
+        ParseReply::Ready(_) | ParseReply::Probed(_) => Err(ParseError::parser_failed()),
     }
 }

@@ -9,7 +9,7 @@ use super::markdown;
 use super::phrases::{checks_line, id_list, local_path, replaced_note, source_file_name};
 use super::{introduction, method_notes, phrases};
 use ibid_core::domain::{
-    Citation, Claim, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
+    Citation, Claim, ComparisonTable, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
 };
 
 /// A report as a sequence of blocks.
@@ -314,6 +314,7 @@ impl DocumentBuilder<'_> {
                 }
             }
         }
+        self.comparison();
         for (nth, section) in (1..).zip(&it.sections) {
             self.heading(1, &format!("{nth}. {}", plain_line(&section.title)));
             for claims in &section.paragraphs {
@@ -378,6 +379,29 @@ impl DocumentBuilder<'_> {
                 DocumentBlock::Paragraph { spans: sure },
             ],
         });
+    }
+
+    fn comparison(&mut self) {
+        let Some(it) = &self.report.comparison else {
+            return;
+        };
+        self.heading(1, ComparisonTable::HEADING);
+        let mut rows = Vec::new();
+        for row in &it.rows {
+            let mut cells = vec![vec![text(plain_line(&row.label))]];
+            for cell in &row.cells {
+                let figures = cell.iter().map(|claim| self.sentences(std::slice::from_ref(claim)));
+                let figures: Vec<Vec<InlineSpan>> = figures.collect();
+                cells.push(if figures.is_empty() {
+                    vec![text(ComparisonTable::UNKNOWN)]
+                } else {
+                    join_lines(figures)
+                });
+            }
+            rows.push(cells);
+        }
+        let head: Vec<String> = it.columns.iter().map(|name| plain_line(name)).collect();
+        self.blocks.push(DocumentBlock::Table { widths: vec![1; head.len()], head, rows });
     }
 
     fn conflict(&mut self, it: &Conflict) {

@@ -197,8 +197,10 @@ fn ends_with_www(out: &str) -> bool {
 /// Prevents the beginning of a line from opening a heading, list, quote, rule, table or code block.
 fn escape_line_start(text: String) -> String {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let after = text[digits..].chars().next();
-    if digits > 0 && matches!(after, Some('.' | ')')) {
+    let mut after = text[digits..].chars();
+    // "1. " opens a list, "1.5" does not.
+    let marks = matches!(after.next(), Some('.' | ')'));
+    if digits > 0 && marks && after.next().is_none_or(char::is_whitespace) {
         return format!("{}\\{}", &text[..digits], &text[digits..]);
     }
     match text.chars().next() {

@@ -19,7 +19,16 @@ pub fn introduction(it: &Report) -> Option<String> {
         (false, 1) => "each sentence is checked against it",
         (false, _) => "each sentence is checked against them",
     };
-    Some(format!("Answered on {} from {sources}{}; {cited}.", it.date, published(it)))
+    let rows = if by_code && tells_rows(it) { " or tells a row of a table" } else { "" };
+    Some(format!("Answered on {} from {sources}{}; {cited}{rows}.", it.date, published(it)))
+}
+
+/// Whether a sentence tells a row of a table: it cites the row and, for the same evidence, its header.
+fn tells_rows(it: &Report) -> bool {
+    let claims = it.short.iter().chain(it.findings.iter().map(|finding| &finding.claim));
+    claims
+        .into_iter()
+        .any(|claim| claim.citations().windows(2).any(|pair| pair[0].evidence == pair[1].evidence))
 }
 
 /// The years in which the sources were published: ", published in 2024", ", published from 2017 to 2024".

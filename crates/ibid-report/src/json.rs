@@ -328,6 +328,16 @@ fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
         let mark = [("confidence", json!(it.confidence.level)), ("why", json!(it.confidence.why))];
         out.push(claim_json(&it.claim, "findings", report, pages, &mark));
     }
+    if let Some(table) = &report.comparison {
+        for row in &table.rows {
+            for (column, cell) in table.columns.iter().skip(1).zip(&row.cells) {
+                let place = [("row", json!(row.label)), ("column", json!(column))];
+                out.extend(
+                    cell.iter().map(|it| claim_json(it, "comparison", report, pages, &place)),
+                );
+            }
+        }
+    }
     for (nth, section) in report.sections.iter().enumerate() {
         for it in section.paragraphs.iter().flatten() {
             out.push(claim_json(it, &(nth + 1).to_string(), report, pages, &[]));

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::escape::{self, text_fragment, web_url};
 use super::{introduction, method_notes};
 use ibid_core::domain::{
-    Citation, Claim, Conflict, OutputMode, Ratio, Report, SectionLayout, Source,
+    Citation, Claim, ComparisonTable, Conflict, OutputMode, Ratio, Report, SectionLayout, Source,
 };
 
 pub use super::phrases::{
@@ -49,6 +49,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
             writeln!(out, "## Introduction\n\n{}\n", paragraph(&it.introduction, &text, &notes));
     }
     findings(&mut out, it, &notes);
+    comparison(&mut out, it, &notes);
     for (nth, section) in it.sections.iter().enumerate() {
         let _ = writeln!(out, "## {}. {}\n", nth + 1, escape::markdown(&section.title));
         for paragraph in &section.paragraphs {
@@ -233,6 +234,29 @@ fn findings(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
         }
         out.push('\n');
     }
+}
+
+fn comparison(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
+    let Some(it) = &it.comparison else {
+        return;
+    };
+    let _ = writeln!(out, "## {}\n", ComparisonTable::HEADING);
+    let columns: Vec<String> = it.columns.iter().map(|name| escape::markdown(name)).collect();
+    let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
+    for row in &it.rows {
+        let _ = write!(out, "| {} |", escape::markdown(&row.label));
+        for cell in &row.cells {
+            let figures: Vec<String> = cell.iter().map(|claim| sentence(claim, notes)).collect();
+            let text = if figures.is_empty() {
+                ComparisonTable::UNKNOWN.to_owned()
+            } else {
+                figures.join("<br>")
+            };
+            let _ = write!(out, " {text} |");
+        }
+        out.push('\n');
+    }
+    out.push('\n');
 }
 
 fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use ibid_core::Result;
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
-    Answer, Brief, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict, ConflictSide,
-    Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, Finding, FollowUpNote, MethodNote,
-    ModelRole, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source,
-    SourceId, TopicRelation,
+    Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable,
+    ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId,
+    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question, Ratio,
+    Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
 use super::consistency;
-use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
+use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
@@ -38,6 +38,7 @@ pub(crate) fn check_report(
     let short = builder.check_lines(&draft.short);
     let introduction = builder.check_lines(&draft.introduction);
     let findings = builder.check_findings(draft.findings);
+    let comparison = draft.comparison.and_then(|it| builder.check_comparison(it));
     let sections = builder.check_sections(draft.sections);
     let mut conflicts = builder.check_conflicts(draft.conflicts);
     let conclusion = builder.check_lines(&draft.conclusion);
@@ -62,6 +63,7 @@ pub(crate) fn check_report(
         answer,
         introduction,
         findings,
+        comparison,
         sections,
         conclusion,
         open: draft.open,
@@ -323,6 +325,21 @@ impl<'a> CitationBuilder<'a> {
         checked
     }
 
+    /// The comparison with the cells that hold. A row without any is left out, and a comparison of fewer than two rows.
+    fn check_comparison(&mut self, it: DraftComparison) -> Option<ComparisonTable> {
+        let mut rows = Vec::new();
+        for (label, cells) in it.rows {
+            let check = |lines: Vec<DraftLine>| -> Vec<Claim> {
+                lines.iter().filter_map(|line| self.check_line(line)).collect()
+            };
+            let cells: Vec<Vec<Claim>> = cells.into_iter().map(check).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                rows.push(ComparisonRow { label, cells });
+            }
+        }
+        (rows.len() >= 2).then_some(ComparisonTable { columns: it.columns, rows })
+    }
+
     /// The conflicts of which at least two sides hold.
     fn check_conflicts(&mut self, conflicts: Vec<DraftConflict>) -> Vec<Conflict> {
         let mut checked = Vec::new();
@@ -358,7 +375,8 @@ impl<'a> CitationBuilder<'a> {
     }
 
     fn is_quoted_in_page(&self, it: &Evidence) -> bool {
-        self.pages.get(it.passage.page()).is_some_and(|page| it.passage.is_found_in(page))
+        let page = self.pages.get(it.passage.page());
+        page.is_some_and(|page| it.quotes().all(|quote| quote.is_found_in(page)))
     }
 
     fn cite(&mut self, verified: &[&Evidence]) -> Vec<Citation> {
@@ -367,7 +385,9 @@ impl<'a> CitationBuilder<'a> {
             let Some(n) = self.source_number(it.source) else {
                 continue;
             };
-            citations.push(Citation { n, evidence: it.id, passage: it.passage.clone() });
+            for passage in it.quotes() {
+                citations.push(Citation { n, evidence: it.id, passage: passage.clone() });
+            }
         }
         citations.sort_by_key(|citation| citation.n);
         citations
@@ -400,7 +420,8 @@ fn count_check(count: &mut Ratio, held: bool) {
 fn matched_numbers(text: &str, quotes: &[&Evidence]) -> (u32, u32) {
     let quoted: Vec<f64> = quotes
         .iter()
-        .flat_map(|quote| numbers(quote.passage.text().expose()))
+        .flat_map(|evidence| evidence.quotes())
+        .flat_map(|passage| numbers(passage.text().expose()))
         .map(|it| it.value)
         .collect();
     let stated = numbers(text);

@@ -17,6 +17,14 @@ pub(crate) struct DraftSection {
     pub(crate) paragraphs: Vec<Vec<DraftLine>>,
 }
 
+/// The figures of several things side by side, as drafted.
+pub(crate) struct DraftComparison {
+    /// The names of the columns; the first is of the labels.
+    pub(crate) columns: Vec<String>,
+    /// The label of each row and its cells, which have several lines or none.
+    pub(crate) rows: Vec<(String, Vec<Vec<DraftLine>>)>,
+}
+
 /// Sources that disagree, as drafted: each side's statement and its line.
 pub(crate) struct DraftConflict {
     pub(crate) about: String,
@@ -41,6 +49,7 @@ pub(crate) struct ReportDraft {
     /// Whether code made the answer from a quote, and not a model.
     pub(crate) answer_by_code: bool,
     pub(crate) findings: Vec<(DraftLine, ConfidenceMark)>,
+    pub(crate) comparison: Option<DraftComparison>,
     pub(crate) sections: Vec<DraftSection>,
     pub(crate) conflicts: Vec<DraftConflict>,
     pub(crate) open: Vec<OpenItem>,

@@ -35,6 +35,7 @@ pub(crate) fn evidence(id: u32, items: &[u32]) -> Evidence {
         source: SourceId::new(1),
         claim: "Cork floats.".to_owned(),
         passage: page.passage(0, 0).unwrap(),
+        table_header: None,
         stance: Stance::For,
         score: 0.9,
         confidence: 0.5,

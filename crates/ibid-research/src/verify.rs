@@ -81,8 +81,16 @@ impl<'a> Quotes<'a> {
         line.evidence
             .iter()
             .filter_map(|id| self.evidence.get(id))
-            .map(|it| it.passage.text().expose())
+            .flat_map(|it| it.quotes())
+            .map(|quote| quote.text().expose())
             .collect()
+    }
+
+    /// Whether a line is what code read from the cells of a table.
+    fn is_table_row(&self, line: &DraftLine) -> bool {
+        let text = line.text.trim_end_matches('…');
+        let mut cited = line.evidence.iter().filter_map(|id| self.evidence.get(id));
+        cited.any(|it| it.table_header.is_some() && it.claim.starts_with(text))
     }
 
     /// The lines of a draft that none of their quotes contains verbatim, each once.
@@ -91,7 +99,7 @@ impl<'a> Quotes<'a> {
         for line in draft_lines(draft) {
             let text = line.text.trim_end_matches('…');
             let verbatim = self.for_line(line).iter().any(|it| it.contains(text));
-            if !verbatim && !lines.contains(line) {
+            if !verbatim && !self.is_table_row(line) && !lines.contains(line) {
                 lines.push(line.clone());
             }
         }
@@ -170,7 +178,10 @@ impl<'a> Quotes<'a> {
         let words = &prompts::phrases()?.sentence;
         let first_quote = |line: &DraftLine| {
             let evidence = line.evidence.first().and_then(|id| self.evidence.get(id));
-            evidence.map(|evidence| claim_text(evidence.passage.text().expose(), words))
+            evidence.map(|evidence| match evidence.table_header {
+                Some(_) => evidence.claim.clone(),
+                None => claim_text(evidence.passage.text().expose(), words),
+            })
         };
         let mut answer = draft.answer.take();
         if let Some(line) = answer.as_mut().filter(|answer| faulty.contains(answer)) {

@@ -409,6 +409,7 @@ fn build_evidence(
         items: vec![row.item],
         source: reading.source,
         passage,
+        table_header: None,
         claim,
         stance: row.stance,
         score,

@@ -257,7 +257,8 @@ impl<'a> WriteContext<'a> {
     fn has_known_names(&self, text: &str, title: &str, evidence: &[EvidenceId]) -> bool {
         let all = self.notes.evidence.iter();
         let named = all.filter(|it| evidence.contains(&it.id));
-        let shown = named.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]);
+        let quotes = |it: &'a Evidence| it.quotes().map(|quote| quote.text().expose());
+        let shown = named.flat_map(|it| [it.claim.as_str()].into_iter().chain(quotes(it)));
         let shown: Vec<&str> = shown.collect();
         let known = shown.iter().copied().chain([self.brief.effective_question(), title]);
         !has_unknown_name(text, known.clone())

@@ -55,6 +55,7 @@ mod spending;
 mod stand_in;
 mod store_contract;
 mod strategies;
+mod tables;
 mod telemetry;
 mod thought;
 mod tidy;

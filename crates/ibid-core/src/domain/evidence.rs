@@ -27,6 +27,9 @@ pub struct Evidence {
     pub source: SourceId,
     /// The exact words.
     pub passage: Passage,
+    /// If the passage is of a table: its header, or else its caption, without which no row can be understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_header: Option<Passage>,
     /// Its statement as one sentence.
     pub claim: String,
     /// Whether it supports or contradicts the item.
@@ -40,6 +43,13 @@ pub struct Evidence {
     /// The round that found it, from 1.
     #[serde(rename = "wave")]
     pub round: u32,
+}
+
+impl Evidence {
+    /// Its quotes: of a table, the header before the rows.
+    pub fn quotes(&self) -> impl Iterator<Item = &Passage> {
+        self.table_header.iter().chain([&self.passage])
+    }
 }
 
 /// How far an item is answered. Derived from the evidence, never stored.

@@ -20,6 +20,7 @@ mod segment;
 mod share;
 mod source;
 mod strategy;
+mod table;
 mod thread;
 mod untrusted;
 pub mod words;
@@ -50,9 +51,9 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
-    FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
-    SectionLayout, YesNo,
+    Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
+    ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report,
+    ReportChecks, Section, SectionLayout, YesNo,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};
@@ -60,6 +61,7 @@ pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
 };
+pub use table::{Table, TableRow};
 pub use thread::{Approval, IntakeDecision, TopicRelation};
 pub use untrusted::Untrusted;
 pub use work::Work;

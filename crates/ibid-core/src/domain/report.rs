@@ -167,6 +167,36 @@ pub struct Section {
     pub paragraphs: Vec<Vec<Claim>>,
 }
 
+/// The figures of several things side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonTable {
+    /// The names of the columns; the first is of the labels and may be empty.
+    pub columns: Vec<String>,
+    /// Its rows; at least two.
+    pub rows: Vec<ComparisonRow>,
+}
+
+impl ComparisonTable {
+    /// What stands in a cell without figures.
+    pub const UNKNOWN: &str = "–";
+    /// The heading above it.
+    pub const HEADING: &str = "Comparison";
+
+    /// The figures, row by row.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.rows.iter().flat_map(|row| row.cells.iter().flatten())
+    }
+}
+
+/// A row of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonRow {
+    /// What the row is of.
+    pub label: String,
+    /// The figures of each column after the first, each with its citations. A cell without any is unknown.
+    pub cells: Vec<Vec<Claim>>,
+}
+
 /// One side of a disagreement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConflictSide {
@@ -342,6 +372,9 @@ pub struct Report {
     pub introduction: Vec<Claim>,
     /// Three to seven findings.
     pub findings: Vec<Finding>,
+    /// The figures of what is compared, if the sources have them in tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<ComparisonTable>,
     /// The sections, one per item.
     pub sections: Vec<Section>,
     /// What several sources say together: the opening of the conclusion.
@@ -394,6 +427,21 @@ impl Report {
         let findings = self.findings.iter().map(|finding| &finding.claim);
         let findings = findings.map(|it| format!("- {}", cited(it.text(), it.citations())));
         parts.push(findings.collect::<Vec<_>>().join("\n"));
+        if let Some(table) = &self.comparison {
+            let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+            let plain = |text: &str| text.replace('|', "\\|");
+            let mut lines = vec![line(table.columns.iter().map(|it| plain(it)).collect())];
+            lines.push(line(vec!["---".to_owned(); table.columns.len()]));
+            for row in &table.rows {
+                let cell = |claims: &Vec<Claim>| match claims.as_slice() {
+                    [] => ComparisonTable::UNKNOWN.to_owned(),
+                    claims => plain(&joined(claims)),
+                };
+                let cells = std::iter::once(plain(&row.label)).chain(row.cells.iter().map(cell));
+                lines.push(line(cells.collect()));
+            }
+            parts.push(lines.join("\n"));
+        }
         for section in &self.sections {
             parts.push(format!("## {}", section.title));
             parts.extend(section.paragraphs.iter().map(|paragraph| joined(paragraph)));
@@ -456,12 +504,13 @@ impl Report {
         }
     }
 
-    /// All claims in reading order: short answer, introduction, findings, sections, conflicts, conclusion.
+    /// All claims in reading order: short answer, introduction, findings, comparison, sections, conflicts, conclusion.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.short
             .iter()
             .chain(&self.introduction)
             .chain(self.findings.iter().map(|finding| &finding.claim))
+            .chain(self.comparison.iter().flat_map(ComparisonTable::claims))
             .chain(self.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
             .chain(
                 self.conflicts

@@ -5,14 +5,17 @@ use super::quote_numbers::{QuoteNumbers, confidence_badge};
 use super::source_card::{self, SourceCard};
 use super::source_text::{live_url, passage_location, source};
 use super::view_models::{
-    ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup, FindingView,
-    QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
+    ComparisonView, ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup,
+    FindingView, QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
 };
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
 use crate::phrases::{applied_checks, checks_line, local_path, one_source_note, pluralize};
 use crate::{PagesByHash, introduction};
-use ibid_core::domain::{Excerpt, OutputMode, Passage, Ratio, Report, SectionLayout};
+use ibid_core::domain::{
+    Claim, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Ratio, Report,
+    SectionLayout,
+};
 
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
@@ -48,6 +51,8 @@ pub struct ReportBody {
     pub introduction: Option<String>,
     /// Key findings.
     pub groups: Vec<FindingGroup>,
+    /// The comparison table.
+    pub comparison: Option<ComparisonView>,
     /// Sections.
     pub parts: Vec<SectionView>,
     /// Where sources disagree.
@@ -121,6 +126,7 @@ impl ReportBody {
             opening: it.introduction.iter().map(|claim| numbers.sentence(claim)).collect(),
             introduction: introduction::introduction(it),
             groups: finding_groups(it, &numbers),
+            comparison: comparison(it, &numbers),
             parts: sections(it, &numbers),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
             rows: it
@@ -186,6 +192,18 @@ fn finding_groups(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<FindingGro
                 .collect(),
         })
         .collect()
+}
+
+fn comparison(report: &Report, numbers: &QuoteNumbers<'_>) -> Option<ComparisonView> {
+    let it = report.comparison.as_ref()?;
+    let sentences =
+        |claims: &Vec<Claim>| claims.iter().map(|claim| numbers.sentence(claim)).collect();
+    let row =
+        |row: &ComparisonRow| (single_line(&row.label), row.cells.iter().map(sentences).collect());
+    Some(ComparisonView {
+        columns: it.columns.iter().map(|name| single_line(name)).collect(),
+        rows: it.rows.iter().map(row).collect(),
+    })
 }
 
 fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
@@ -281,9 +299,10 @@ fn kind_counts(cards: &[SourceCard]) -> Vec<(&'static str, &'static str, usize)>
 }
 
 /// The headings by anchor. Sections have titles of their own.
-const HEADINGS: [(&str, &str); 9] = [
+const HEADINGS: [(&str, &str); 10] = [
     ("introduction", "Introduction"),
     ("findings", "Key findings"),
+    ("comparison", ComparisonTable::HEADING),
     ("conflicts", "Where sources disagree"),
     ("table", "Evidence table"),
     ("open", "What could not be established"),
@@ -309,6 +328,7 @@ fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
     if it.is_report {
         add(it.introduction.is_some(), "introduction");
         add(!it.groups.is_empty(), "findings");
+        add(it.comparison.is_some(), "comparison");
     }
     if it.is_report {
         out.extend(

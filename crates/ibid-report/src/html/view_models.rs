@@ -82,6 +82,15 @@ pub struct FindingGroup {
     pub findings: Vec<FindingView>,
 }
 
+/// The comparison table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparisonView {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The label and the cells of each row.
+    pub rows: Vec<(String, Vec<Vec<ReportSentence>>)>,
+}
+
 /// A section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionView {

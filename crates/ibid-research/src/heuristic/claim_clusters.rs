@@ -46,6 +46,10 @@ pub(crate) fn build_points(
     let mut points: Vec<(ClaimCluster, bool, Vec<i64>, Vec<u32>)> = Vec::new();
     for nth in order {
         let it = &notes.evidence[nth];
+        // A row of a table is no sentence, and is told by itself.
+        if it.table_header.is_some() {
+            continue;
+        }
         let ids = lexicon.id_set(&it.claim);
         let no = has_denial(&spaced(&it.claim), words);
         let figures = figures(&it.claim);
@@ -252,6 +256,7 @@ mod tests {
                 items: vec![ItemId::new(1)],
                 source: source.id,
                 passage: page.passage(0, 0).unwrap(),
+                table_header: None,
                 claim: "Rain is water that falls.".to_owned(),
                 stance: Stance::For,
                 score: *score,

@@ -27,6 +27,7 @@ use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
 use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
+use super::tables::TablePoints;
 use confidence::confidence_mark;
 use order::{reading_order, steps_by_page};
 
@@ -54,17 +55,15 @@ pub(crate) fn compose_report(
     let notes = &state.notes;
     let points = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
-    let Some(mut kept) = question_points(brief, notes, scorer, points.clone())? else {
-        return Ok(None);
-    };
+    let tables = TablePoints::from_notes(notes, scorer, &replaced);
     // A superseded edition may be one side of a conflict, but is used nowhere else.
     let stands = |point: &ClaimCluster| {
         point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
     };
-    if !kept.iter().any(stands) {
-        kept.extend(newer_editions(notes, &kept, points.clone()));
-    }
-    let all = kept;
+    let all = match standing_points(brief, notes, scorer, &points, stands)? {
+        None if tables.is_empty() => return Ok(None),
+        kept => kept.unwrap_or_default(),
+    };
     let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
@@ -84,31 +83,37 @@ pub(crate) fn compose_report(
     };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
-        said if said.is_empty() => answer::short_answer(base, clear, notes),
+        said if said.is_empty() => tables.short_answer(answer::short_answer(base, clear, notes)),
         said => said,
     };
+    let row = short.first().and_then(|first| tables.as_ranked(first));
     // What the report answers is not left without its one line.
-    let answer = match (answer, short.first()) {
+    let answer = match (answer.filter(|_| row.is_none()), short.first()) {
         (None, Some(first)) => Some(answer::line_of_point(scorer, notes, first)?),
         (answer, _) => answer,
     };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
-    let mut confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
-    if current.is_empty() {
+    let best = row.as_ref().or(base.first());
+    let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
+    if current.is_empty() && !ranked.is_empty() {
         confidence.level = Confidence::VeryLow;
         confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
     }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
-    let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
+    let (mut introduction, mut conclusion, mut comparison) = (Vec::new(), Vec::new(), None);
     if question.mode == OutputMode::Report {
+        comparison = tables.comparison(brief, state);
         let undisputed = undisputed_points(notes, leading, &conflicts);
-        for point in pick_findings(notes, brief.kind, &undisputed, &page) {
-            let line = page.write_point(point);
-            let rank = ranked.iter().find(|it| std::ptr::eq(it.point, point));
-            let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
-            findings.push((line, mark));
+        let picked = pick_findings(notes, brief.kind, &undisputed, &page).into_iter();
+        let ranked =
+            picked.filter_map(|it| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)));
+        // What stands in the comparison is not told again.
+        let rows = if comparison.is_none() { tables.findings(&short) } else { Vec::new() };
+        for it in ranked.copied().chain(rows) {
+            let mark = confidence_mark(notes, &[it.point], &conflicts, Some(&it), None)?;
+            findings.push((page.write_point(it.point), mark));
         }
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
         let opening = synthesis::opening(brief, scorer, &points, &page.used)?;
@@ -124,6 +129,7 @@ pub(crate) fn compose_report(
         answer,
         answer_by_code: true,
         findings,
+        comparison,
         sections,
         conclusion,
         conclusion_by_code: true,
@@ -170,6 +176,23 @@ fn sections_by_item(
         }
     }
     sections
+}
+
+/// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
+fn standing_points(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    points: &[ClaimCluster],
+    stands: impl Fn(&ClaimCluster) -> bool,
+) -> Result<Option<Vec<ClaimCluster>>> {
+    let Some(mut kept) = question_points(brief, notes, scorer, points.to_vec())? else {
+        return Ok(None);
+    };
+    if !kept.iter().any(stands) {
+        kept.extend(newer_editions(notes, &kept, points.to_vec()));
+    }
+    Ok(Some(kept))
 }
 
 /// The points of `all` on the question itself that newer editions of the works behind `kept` make, in whatever words.

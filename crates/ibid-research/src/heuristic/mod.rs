@@ -17,4 +17,5 @@ pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
 pub(crate) mod score;
 pub(crate) mod sentence;
+pub(crate) mod tables;
 pub mod text_answer;

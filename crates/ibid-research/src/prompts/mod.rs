@@ -314,6 +314,43 @@ pub(crate) fn plan_words() -> Result<&'static PlanWords> {
     parse_toml(&WORDS, include_str!("plan.toml"), "plan.toml")
 }
 
+/// What a question asks of a table.
+#[derive(Debug, Deserialize)]
+pub(crate) struct TableWords {
+    pub(crate) property_columns: BTreeSet<String>,
+    pub(crate) all_rows: BTreeSet<String>,
+    pub(crate) generic: BTreeSet<String>,
+    /// Words for the row with the most of a column, each with the measure that it names, or with none.
+    pub(crate) most: BTreeMap<String, String>,
+    pub(crate) least: BTreeMap<String, String>,
+    pub(crate) measures: BTreeMap<String, MeasureWords>,
+    pub(crate) lines: ExtremeLines,
+}
+
+words!(
+    /// How the row with the most or the least of a column is told.
+    ExtremeLines { most: String, least: String, most_per: String, least_per: String }
+);
+
+/// A measure that a column of a table can hold.
+#[derive(Debug, Deserialize)]
+pub(crate) struct MeasureWords {
+    pub(crate) heading: String,
+    /// Words of a question for it.
+    pub(crate) asks: BTreeSet<String>,
+    /// Stems of the words of a column that holds it.
+    pub(crate) names: BTreeSet<String>,
+    pub(crate) units: BTreeSet<String>,
+    /// Whether its units alone do not tell it from other measures.
+    pub(crate) named: bool,
+}
+
+/// The contents of `tables.toml`.
+pub(crate) fn table_words() -> Result<&'static TableWords> {
+    static WORDS: OnceLock<std::result::Result<TableWords, String>> = OnceLock::new();
+    parse_toml(&WORDS, include_str!("tables.toml"), "tables.toml")
+}
+
 /// The contents of `phrases.toml`.
 pub(crate) fn phrases() -> Result<&'static Phrases> {
     static WORDS: OnceLock<std::result::Result<Phrases, String>> = OnceLock::new();

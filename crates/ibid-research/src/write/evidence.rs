@@ -16,7 +16,8 @@ pub(super) fn resolve_evidence(
     let figures = numbers(text);
     let holds = |id: &EvidenceId| {
         let it = all.iter().find(|evidence| evidence.id == *id);
-        let there = it.map_or_else(Vec::new, |it| numbers(it.passage.text().expose()));
+        let quotes = it.into_iter().flat_map(|it| it.quotes());
+        let there: Vec<Number> = quotes.flat_map(|quote| numbers(quote.text().expose())).collect();
         let same = |a: &Number, b: &Number| a.value == b.value && a.unit == b.unit;
         figures.iter().any(|a| there.iter().any(|b| same(a, b)))
     };

@@ -358,6 +358,7 @@ fn evidence() -> Evidence {
         items: vec![ItemId::new(1)],
         source: SourceId::new(1),
         passage: page().passage(0, 0).unwrap(),
+        table_header: None,
         claim: "A green roof is a roof with plants.".to_owned(),
         stance: Stance::For,
         score: 0.75,
@@ -452,6 +453,7 @@ fn report() -> Report {
             text: "A roof with plants.".to_owned(),
             citations: claim(1).citations().to_vec(),
         }),
+        comparison: None,
         findings: vec![Finding {
             learning: FindingKind::Fact,
             claim: claim(2),

@@ -11,11 +11,12 @@ use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::{comparison_sides, distinguishing_words};
 use crate::heuristic::sentence::{measures, years_at};
+use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
 use crate::prompts::Phrases;
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind, SourceId};
+use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId};
 
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
@@ -57,6 +58,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) question_verb: Option<u32>,
     /// The word that an answer must have, or one like it.
     pub(super) head: Option<u32>,
+    /// What each item that asks the question, or a part of it, asks of a table.
+    pub(super) table_requests: Vec<(ItemId, TableRequest)>,
     /// What decides a yes-or-no question.
     pub(super) yes_no: Option<YesNoClaim>,
     /// The noun for the kind of thing that is sought: "skills" of "which skills".
@@ -135,6 +138,7 @@ impl RelevanceScorer {
             head,
             target_noun,
             asks_recurring_time: asks_recurring_time(&brief.question)?,
+            table_requests: table_requests(brief, plan)?,
             item_matchers,
             sides,
             apart: distinguishing_words(brief),
@@ -390,6 +394,11 @@ impl RelevanceScorer {
     }
 
     /// The question.
+    /// What the question, or the first part of it, asks of a table.
+    pub(crate) fn table_request(&self) -> TableRequest {
+        self.table_requests[0].1.clone()
+    }
+
     pub(crate) fn question(&self) -> &str {
         &self.question_text
     }

@@ -4,6 +4,7 @@ use crate::heuristic::lexicon::has_phrase;
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
 };
+use crate::heuristic::tables;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
@@ -101,6 +102,7 @@ impl RelevanceScorer {
                     items: it.items.iter().map(|(item, _)| *item).collect(),
                     source: reading.source,
                     passage,
+                    table_header: None,
                     claim: it.claim,
                     stance: it.stance,
                     score: it.items[0].1,
@@ -111,7 +113,22 @@ impl RelevanceScorer {
                 *next += 1;
             }
         }
+        out.evidence.extend(self.table_rows(reading, round));
         Ok(out)
+    }
+
+    /// The rows of tables that answer an item, without those that give orders.
+    fn table_rows(&self, reading: &PageInput<'_>, round: u32) -> Vec<Evidence> {
+        let page = reading.page;
+        let words = &self.words.sentence;
+        let mut rows = tables::rows_of_page(&self.table_requests, page, reading.source, words);
+        rows.retain(|it| {
+            let quoted = [Some(&it.passage), it.table_header.as_ref()].into_iter().flatten();
+            let quoted = quoted.flat_map(|quote| quote.first()..=quote.last());
+            self.orders.injected_sentences(page, quoted).is_empty()
+        });
+        rows.iter_mut().for_each(|it| it.round = round);
+        rows
     }
 
     /// Whether a sentence is an item of a list under a title and heading that ask what the question asks.

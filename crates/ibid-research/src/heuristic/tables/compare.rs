@@ -1,0 +1,198 @@
+//! The comparison table of a report: the figures of several things side by side, each from the cell of a table.
+use std::collections::BTreeMap;
+
+use super::contrast::{AttributeRow, contrast_row};
+use super::measure::{measure_of, stems};
+use super::request::TableRequest;
+use super::rows::asked_figures;
+use super::view::{CellFigure, TableView};
+use crate::draft::{DraftComparison, DraftLine};
+use crate::heuristic::lexicon::sentence_case;
+use crate::heuristic::plan::comparison_sides;
+use crate::research_state::ResearchState;
+use ibid_core::domain::words::{stem, tokens};
+use ibid_core::domain::{Brief, Evidence};
+
+/// Least number of rows and columns of figures, and the most.
+const MIN_SIZE: usize = 2;
+const MAX_ROWS: usize = 12;
+const MAX_COLUMNS: usize = 5;
+
+/// The comparison table of a report, if there are enough figures: of the sides of a comparison by their attributes, or else the
+/// rows of a table that answer the question.
+pub(super) fn comparison_table(
+    brief: &Brief,
+    request: &TableRequest,
+    state: &ResearchState,
+    stands: impl Fn(&Evidence) -> bool,
+) -> Option<DraftComparison> {
+    let standing = state.notes.evidence.iter().filter(|it| stands(it));
+    let (rows, sentences): (Vec<&Evidence>, Vec<&Evidence>) =
+        standing.partition(|it| it.table_header.is_some());
+    let mut views = Vec::new();
+    let mut seen = Vec::new();
+    for it in &rows {
+        if !seen.contains(&it.passage.page()) {
+            seen.push(it.passage.page());
+            let page = state.pages.pages().get(it.passage.page());
+            views.extend(page.into_iter().flat_map(|page| TableView::of_page(page, request.words)));
+        }
+    }
+    let found = if request.sides.is_empty() {
+        let best = rows.iter().copied().reduce(|a, b| if b.score > a.score { b } else { a })?;
+        rows_table(&views, request, &rows, best)
+    } else {
+        sides_table(brief, request, side_rows(&views, request, &rows, &sentences))
+    };
+    found.filter(is_full)
+}
+
+/// Whether a table has two rows and two columns, and figures in two thirds of its cells.
+fn is_full(it: &DraftComparison) -> bool {
+    let cells = || it.rows.iter().flat_map(|row| &row.1);
+    let filled = cells().filter(|cell| !cell.is_empty()).count();
+    it.rows.len() >= MIN_SIZE && it.columns.len() > MIN_SIZE && filled * 3 >= cells().count() * 2
+}
+
+/// The evidence that quotes a row of a table.
+fn evidence_of<'e>(
+    view: &TableView<'_>,
+    row: usize,
+    rows: &[&'e Evidence],
+) -> Option<&'e Evidence> {
+    let sentence = view.table.rows.get(row)?.sentence;
+    let quotes = |it: &&&Evidence| {
+        it.passage.page() == view.page.hash()
+            && (it.passage.first()..=it.passage.last()).contains(&sentence)
+    };
+    rows.iter().find(quotes).copied()
+}
+
+/// The rows of the table of `best` that answer the question, with all of its columns.
+fn rows_table(
+    views: &[TableView<'_>],
+    request: &TableRequest,
+    rows: &[&Evidence],
+    best: &Evidence,
+) -> Option<DraftComparison> {
+    let is_best = |view: &&TableView<'_>| {
+        let quoted = (0..view.table.rows.len()).filter_map(|row| evidence_of(view, row, &[best]));
+        !view.by_column && quoted.count() > 0
+    };
+    let view = views.iter().find(is_best)?;
+    let header = view.table.header.as_ref()?;
+    let columns = (0..view.table.columns()).take(MAX_COLUMNS + 1);
+    let columns: Vec<String> = columns.map(|at| header.cell(view.page, at).to_owned()).collect();
+    let mut asked: Vec<usize> = match request.extreme {
+        Some(_) => (0..view.table.rows.len()).collect(),
+        None => asked_figures(view, request).iter().map(|it| it.row).collect(),
+    };
+    asked.dedup();
+    let row = |row: usize| {
+        let quote = evidence_of(view, row, rows)?;
+        let cells = (1..columns.len()).map(|column| {
+            let figure = view.figure(row, column);
+            figure.map(|it| DraftLine { text: it.value.to_owned(), evidence: vec![quote.id] })
+        });
+        let cells = cells.map(|cell| cell.into_iter().collect()).collect();
+        Some((view.table.cell(view.page, row, 0)?.to_owned(), cells))
+    };
+    let rows = asked.into_iter().take(MAX_ROWS).filter_map(row).collect();
+    Some(DraftComparison { columns, rows })
+}
+
+/// The attributes that tables, and else sentences, give of both sides. Each is from the one table that says most of it.
+fn side_rows(
+    views: &[TableView<'_>],
+    request: &TableRequest,
+    rows: &[&Evidence],
+    sentences: &[&Evidence],
+) -> Vec<AttributeRow> {
+    let mut found: Vec<(String, AttributeRow)> = Vec::new();
+    for view in views {
+        for (key, row) in attribute_rows(view, request, rows) {
+            let filled =
+                |it: &AttributeRow| it.cells.iter().filter(|cell| !cell.is_empty()).count();
+            let rank = |it: &AttributeRow| (filled(it), usize::MAX - it.qualified);
+            match found.iter_mut().find(|known| known.0 == key) {
+                Some(known) if rank(&row) > rank(&known.1) => known.1 = row,
+                Some(_) => {}
+                None => found.push((key, row)),
+            }
+        }
+    }
+    for (key, row) in sentences.iter().filter_map(|it| contrast_row(request, it)) {
+        if !found.iter().any(|known| known.0 == key) {
+            found.push((key, row));
+        }
+    }
+    found.retain(|(_, row)| row.cells.iter().all(|cell| !cell.is_empty()));
+    found.into_iter().take(MAX_ROWS).map(|it| it.1).collect()
+}
+
+/// The sides of a comparison by their attributes.
+fn sides_table(
+    brief: &Brief,
+    request: &TableRequest,
+    rows: Vec<AttributeRow>,
+) -> Option<DraftComparison> {
+    let (a, b) = comparison_sides(brief);
+    let columns = vec![String::new(), sentence_case(&a), sentence_case(&b)];
+    let rows = rows.into_iter().map(|row| (row.label, row.cells)).collect();
+    (request.sides.len() == MIN_SIZE).then_some(DraftComparison { columns, rows })
+}
+
+/// The attributes of a table with what they are of each side, each with a key that other tables share.
+fn attribute_rows(
+    view: &TableView<'_>,
+    request: &TableRequest,
+    rows: &[&Evidence],
+) -> Vec<(String, AttributeRow)> {
+    let mut by_attribute: BTreeMap<usize, (String, AttributeRow)> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for figure in asked_figures(view, request) {
+        let (Some(side), Some(quote)) =
+            (view.side(request, &figure), evidence_of(view, figure.row, rows))
+        else {
+            continue;
+        };
+        let at = order.iter().position(|it| *it == figure.attribute).unwrap_or(order.len());
+        if at == order.len() {
+            order.push(figure.attribute);
+        }
+        let (key, label) = key_and_label(request, &figure);
+        let known = by_attribute.values().any(|it| it.0 == key);
+        let key = if known { figure.attribute.to_owned() } else { key };
+        let empty = || AttributeRow { label, cells: vec![Vec::new(); 2], qualified: 0 };
+        let row = &mut by_attribute.entry(at).or_insert_with(|| (key, empty())).1;
+        let (text, qualified) = side_text(request, side, &figure);
+        row.qualified += usize::from(qualified);
+        if let Some(cell) = row.cells.get_mut(side) {
+            cell.push(DraftLine { text, evidence: vec![quote.id] });
+        }
+    }
+    by_attribute.into_values().collect()
+}
+
+/// What tables share of an attribute, and how it is headed: "Cost (Average)".
+fn key_and_label(request: &TableRequest, figure: &CellFigure<'_>) -> (String, String) {
+    let attribute = figure.attribute.to_owned();
+    let Some(measure) = measure_of(request.words, figure.attribute, figure.value) else {
+        return (attribute.clone(), attribute);
+    };
+    let names = measure.names.iter().any(|name| stems(&attribute).contains(name));
+    let label = if names { attribute } else { format!("{} ({attribute})", measure.heading) };
+    (measure.heading.clone(), label)
+}
+
+/// A cell with what its thing is besides the side: "137 € per m² (retrofit)".
+fn side_text(request: &TableRequest, side: usize, figure: &CellFigure<'_>) -> (String, bool) {
+    let own = |word: &str| word == request.sides[side] || request.topic.contains(word);
+    let named = tokens(figure.entity);
+    let rest = named.iter().find(|token| !own(&stem(&token.text)));
+    let rest = rest.map(|token| figure.entity[token.span.start..].trim());
+    match rest {
+        Some(rest) => (format!("{} ({rest})", figure.value), true),
+        None => (figure.value.to_owned(), false),
+    }
+}

@@ -1,0 +1,14 @@
+//! Tables as data: which rows of a table answer a question, as sentences, and the comparison table of a report.
+mod compare;
+mod contrast;
+mod kinds;
+mod measure;
+mod request;
+mod rows;
+mod table_points;
+mod top_row;
+mod view;
+
+pub(crate) use request::{TableRequest, table_requests};
+pub(crate) use rows::rows_of_page;
+pub(crate) use table_points::TablePoints;

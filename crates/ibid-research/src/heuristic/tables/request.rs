@@ -1,0 +1,198 @@
+//! What a question asks of a table: which measure, of which things, and whether of the one with the most of it.
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::measure::{holds, stems, units};
+use crate::heuristic::intake;
+use crate::heuristic::plan::distinguishing_words;
+use crate::prompts;
+use crate::prompts::{MeasureWords, TableWords};
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, stem, tokens};
+use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
+
+/// Stems of the question from which an attribute is asked for, though it is of no measure that the question names.
+const MIN_NAMED_STEMS: usize = 2;
+
+/// Which end of a column is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extreme {
+    Most,
+    Least,
+}
+
+/// What a question asks of tables.
+#[derive(Clone)]
+pub(crate) struct TableRequest {
+    pub(super) words: &'static TableWords,
+    /// The measures that it names.
+    pub(super) measures: Vec<&'static MeasureWords>,
+    /// Whether it asks for the one with the most or the least.
+    pub(super) extreme: Option<Extreme>,
+    /// What the most is counted by: "per euro".
+    pub(super) per: Option<&'static MeasureWords>,
+    /// Whether it asks about all things of a kind.
+    pub(super) all_rows: bool,
+    /// The units that it names; any if it names none.
+    pub(super) units: BTreeSet<String>,
+    /// The stem of the thing whose kinds it asks about: "roof" of "each roof type".
+    pub(super) thing: Option<String>,
+    /// The stems that distinguish the sides of a comparison.
+    pub(super) sides: Vec<String>,
+    /// The stems of its first subject.
+    pub(super) subject: BTreeSet<String>,
+    /// The stems of the question that name no measure, which say what it is about.
+    pub(super) topic: BTreeSet<String>,
+}
+
+/// What each item that asks the question, or a part of it, asks of a table.
+///
+/// There is at least one.
+pub(crate) fn table_requests(brief: &Brief, plan: &Plan) -> Result<Vec<(ItemId, TableRequest)>> {
+    let parts = intake::parts(&brief.question, prompts::phrases()?);
+    let items = plan.items().iter();
+    let asking = items.filter(|item| parts.len() > 1 && parts.contains(&item.asks));
+    let mut requests = Vec::new();
+    for item in asking {
+        // A later part often leaves out the subject.
+        let subject = brief.subjects.first().map_or("", String::as_str);
+        let question = format!("{} {subject}", item.asks);
+        requests.push((item.id, TableRequest::from_brief(&Brief { question, ..brief.clone() })?));
+    }
+    if requests.is_empty() {
+        requests.push((plan.items()[0].id, TableRequest::from_brief(brief)?));
+    }
+    Ok(requests)
+}
+
+impl TableRequest {
+    pub(super) fn from_brief(brief: &Brief) -> Result<TableRequest> {
+        let words = prompts::table_words()?;
+        let asked: Vec<String> =
+            tokens(&brief.question).into_iter().map(|token| token.text).collect();
+        let selects = matches!(asked.first().map(String::as_str), Some("which" | "what"));
+        let extreme = [(Extreme::Most, &words.most), (Extreme::Least, &words.least)]
+            .into_iter()
+            .find_map(|(extreme, of)| Some((extreme, superlative(&asked, of)?)))
+            .filter(|_| selects);
+        let per = asked.windows(2).find(|pair| pair[0] == "per").map(|pair| pair[1].as_str());
+        let measures = words.measures.iter();
+        let named = |name: &str| {
+            extreme.is_some_and(|(_, word)| {
+                words.most.get(word).or(words.least.get(word)).is_some_and(|it| it == name)
+            })
+        };
+        let asks = |it: &MeasureWords| {
+            asked.iter().any(|word| it.asks.contains(word) && Some(word.as_str()) != per)
+        };
+        let sides = match brief.kind {
+            QuestionKind::Comparison => distinguishing_words(brief),
+            _ => Vec::new(),
+        };
+        let mut topic: BTreeSet<String> = content_stems(&brief.question).into_iter().collect();
+        topic.retain(|stem| !is_generic(words, stem));
+        for word in &asked {
+            let asks = words.measures.values().any(|measure| measure.asks.contains(word));
+            if asks || words.most.contains_key(word) || words.least.contains_key(word) {
+                topic.remove(&stem(word));
+            }
+        }
+        let mut subject = stems(brief.subjects.first().map_or("", String::as_str));
+        subject.retain(|stem| topic.contains(stem));
+        let measures: Vec<&MeasureWords> =
+            measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
+        Ok(TableRequest {
+            words,
+            units: named_units(&asked, &measures),
+            thing: thing(&asked),
+            subject,
+            measures,
+            extreme: extreme.map(|it| it.0),
+            per: per.and_then(|per| words.measures.values().find(|it| it.asks.contains(per))),
+            all_rows: asked.iter().any(|word| words.all_rows.contains(word)),
+            sides: sides.iter().map(|side| stem(side)).collect(),
+            topic,
+        })
+    }
+
+    /// Whether it asks for what a cell under `attribute` holds: by a measure, or else by words of the attribute that `known`,
+    /// which says what the whole table is about, does not have.
+    pub(super) fn asks_for(&self, attribute: &str, value: &str, known: &BTreeSet<String>) -> bool {
+        if self.measures.iter().any(|it| holds(it, self.words, attribute, value)) {
+            let own = units(value);
+            return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
+        }
+        let own = |stem: &&String| self.extreme.is_some() || !known.contains(*stem);
+        let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
+        let named = stems(attribute);
+        let named = named.intersection(&self.topic).filter(own).count();
+        let least = if self.measures.is_empty() { 1 } else { MIN_NAMED_STEMS };
+        !is_per && named >= least
+    }
+
+    /// Whether it asks for figures of this unit.
+    pub(super) fn has_unit(&self, unit: &String) -> bool {
+        self.units.is_empty() || self.units.contains(unit)
+    }
+
+    /// Share of what the question is about that these stems have.
+    pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
+        self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
+    }
+}
+
+/// The units of the measures that a question names. A single letter may be anything.
+fn named_units(asked: &[String], measures: &[&MeasureWords]) -> BTreeSet<String> {
+    let stems = asked.iter().map(|word| stem(word));
+    let is_unit = |stem: &String| measures.iter().any(|measure| measure.units.contains(stem));
+    stems.filter(|stem| stem.len() > 1 && is_unit(stem)).collect()
+}
+
+/// The stem of the thing whose kinds are asked about: after "each" or "types of", or before "types".
+fn thing(asked: &[String]) -> Option<String> {
+    let words: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let found = words.windows(3).find_map(|three| match *three {
+        ["type" | "types" | "kind" | "kinds", "of", thing] => Some(thing),
+        ["each" | "every", "type" | "kind", _] => None,
+        ["each" | "every", thing, _] | [_, thing, "types" | "kinds"] => Some(thing),
+        _ => None,
+    });
+    found.map(stem)
+}
+
+fn is_generic(words: &TableWords, stem: &str) -> bool {
+    let is_unit = words.measures.values().any(|measure| measure.units.contains(stem));
+    // A year may name a column.
+    let is_count = stem.len() != 4 && stem.chars().all(|c| c.is_ascii_digit());
+    is_unit || words.generic.contains(stem) || is_count
+}
+
+/// The first word of a question that asks for an end of a column. "At most" and "most of" ask for none.
+fn superlative<'a>(asked: &'a [String], of: &BTreeMap<String, String>) -> Option<&'a str> {
+    let at = asked.iter().position(|word| of.contains_key(word))?;
+    let before = at.checked_sub(1).map_or("", |before| asked[before].as_str());
+    let after = asked.get(at + 1).map_or("", String::as_str);
+    (before != "at" && after != "of").then_some(asked[at].as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support;
+
+    #[test]
+    fn a_question_names_its_measures_and_its_topic() {
+        let request = |asked: &str| {
+            let it = TableRequest::from_brief(&test_support::brief(asked)).unwrap();
+            let measures: Vec<&str> = it.measures.iter().map(|it| it.heading.as_str()).collect();
+            let topic: Vec<String> = it.topic.into_iter().collect();
+            (measures, it.extreme, it.per.is_some(), topic.join(" "))
+        };
+        let per = request("Which stopper saves the most leaks per euro?");
+        assert_eq!(per, (vec![], Some(Extreme::Most), true, "leak save stopper".to_owned()));
+        let heavy = request("How heavy is a natural cork when wet?");
+        assert_eq!(heavy, (vec!["Weight"], None, false, "cork natur wet".to_owned()));
+        assert_eq!(request("Which cork is the cheapest?").0, ["Cost"]);
+        assert_eq!(request("Do most corks float?").1, None);
+        assert_eq!(request("Which corks weigh at most 5 g?").1, None);
+    }
+}

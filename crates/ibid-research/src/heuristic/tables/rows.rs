@@ -1,0 +1,147 @@
+//! The rows of a page's tables that answer a question, as evidence: each as a sentence that says what its cells say.
+use std::collections::BTreeMap;
+
+use super::kinds::kind_sentences;
+use super::request::TableRequest;
+use super::top_row::top_rows;
+use super::view::{CellFigure, RowLine, TableView};
+use crate::prompts::SentenceWords;
+use crate::thresholds::UNCHECKED_CONFIDENCE;
+use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
+
+/// Maximum number of rows of a page for a question.
+const MAX_ROWS: usize = 8;
+/// Share of what a question is about that a row has with its table.
+const MIN_TOPIC_SHARE: f32 = 0.5;
+/// Maximum number of words of a row with the columns that were not asked for.
+const MAX_WORDS_WITH_REST: usize = 34;
+/// Maximum number of bytes of a quoted row.
+const MAX_ROW_BYTES: usize = 1_500;
+/// The score of a row with none of what the question is about, and what all of it adds.
+const ROW_SCORE: (f32, f32) = (0.4, 0.5);
+
+/// The evidence for items in the tables of a page, best first. `requests` are what each item asks of a table.
+pub(crate) fn rows_of_page(
+    requests: &[(ItemId, TableRequest)],
+    page: &Page,
+    source: SourceId,
+    words: &SentenceWords,
+) -> Vec<Evidence> {
+    let mut found: Vec<Evidence> = Vec::new();
+    for asking in requests {
+        let (item, request) = asking;
+        let views = TableView::of_page(page, request.words);
+        let lines = views.iter().flat_map(|view| {
+            lines(view, request).into_iter().filter_map(|line| evidence(view, line, source))
+        });
+        let mut own: Vec<Evidence> = lines.collect();
+        own.sort_by(|a, b| b.score.total_cmp(&a.score));
+        for it in own.into_iter().take(MAX_ROWS) {
+            match found.iter_mut().find(|known| known.claim == it.claim) {
+                Some(known) => known.items.push(*item),
+                None => found.push(Evidence { items: vec![*item], ..it }),
+            }
+        }
+        found.extend(kind_sentences(asking, page, source, words));
+    }
+    found
+}
+
+/// The evidence for a line; `None` if nothing says what the rows are about, or they are too long to quote.
+fn evidence(view: &TableView<'_>, line: RowLine, source: SourceId) -> Option<Evidence> {
+    let header = view.table.header.as_ref().map(|header| header.sentence);
+    let header = header.or(view.table.caption)?;
+    let (first, last) = line.rows;
+    let at = |row: usize| view.table.rows.get(row).map(|row| row.sentence);
+    let passage = view.page.passage(at(first)?, at(last)?)?;
+    if passage.byte_range().len() > MAX_ROW_BYTES {
+        return None;
+    }
+    Some(Evidence {
+        id: EvidenceId::new(1),
+        items: Vec::new(),
+        source,
+        passage,
+        table_header: Some(view.page.passage(header, header)?),
+        claim: line.text,
+        stance: Stance::Neutral,
+        score: ROW_SCORE.0 + ROW_SCORE.1 * line.share,
+        confidence: UNCHECKED_CONFIDENCE,
+        contradiction_or_uncertainty: false,
+        round: 1,
+    })
+}
+
+/// What a table says to a request.
+fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
+    if request.extreme.is_some() {
+        return top_rows(view, request)
+            .into_iter()
+            .filter(|line| line.share >= MIN_TOPIC_SHARE)
+            .collect();
+    }
+    let asked = asked_figures(view, request);
+    let mut rows: BTreeMap<usize, Vec<CellFigure<'_>>> = BTreeMap::new();
+    for figure in asked {
+        rows.entry(figure.row).or_default().push(figure);
+    }
+    let line = |(row, figures): (usize, Vec<CellFigure<'_>>)| RowLine {
+        text: row_text(view, row, &figures),
+        rows: (row, row),
+        share: figures.iter().map(|it| view.topic_share(request, it)).fold(0.0, f32::max),
+    };
+    rows.into_iter().map(line).collect()
+}
+
+/// The figures that a request is for: of what it asks for, on the things that it names best.
+pub(super) fn asked_figures<'p>(
+    view: &TableView<'p>,
+    request: &TableRequest,
+) -> Vec<CellFigure<'p>> {
+    let mut asked = view.figures();
+    asked.retain(|it| {
+        let fits = if request.sides.is_empty() || !request.measures.is_empty() {
+            request.asks_for(it.attribute, it.value, &view.about)
+        } else {
+            view.is_property(request.words, it)
+        };
+        fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE
+    });
+    if !request.sides.is_empty() {
+        asked.retain(|it| view.side(request, it).is_some());
+    } else if request.all_rows {
+        // A table of one thing says nothing of each.
+        asked.retain(|it| !it.entity.is_empty());
+    } else {
+        // A row that names less of what is asked about is on something else.
+        let best = asked.iter().map(|it| view.named(request, it)).max().unwrap_or(0);
+        asked.retain(|it| view.named(request, it) == best && (best > 0 || it.entity.is_empty()));
+    }
+    asked
+}
+
+/// A row as a sentence: "Cork, natural – Price: 0.30 € (Weight: 4 g)."
+fn row_text(view: &TableView<'_>, row: usize, figures: &[CellFigure<'_>]) -> String {
+    let Some(first) = figures.first() else {
+        return String::new();
+    };
+    if first.entity.is_empty() {
+        return format!("{}: {}.", first.attribute, first.value);
+    }
+    let pairs = |figures: &[CellFigure<'_>]| {
+        let pair = |it: &CellFigure<'_>| {
+            let name = if view.by_column { it.entity } else { it.attribute };
+            format!("{name}: {}", it.value)
+        };
+        figures.iter().map(pair).collect::<Vec<_>>().join("; ")
+    };
+    let label = if view.by_column { first.attribute } else { first.entity };
+    let text = format!("{label} – {}", pairs(figures));
+    let rest = (1..view.table.columns()).filter_map(|column| view.figure(row, column));
+    let rest: Vec<CellFigure<'_>> =
+        rest.filter(|it| !view.by_column && !figures.contains(it)).collect();
+    let whole = format!("{text} ({})", pairs(&rest));
+    let fits = whole.split_whitespace().count() <= MAX_WORDS_WITH_REST;
+    let text = if fits && !rest.is_empty() { whole } else { text };
+    format!("{}.", text.trim_end_matches('.'))
+}

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::console::{Palette, strip_ansi};
 use ibid_core::domain::{Coverage, CoverageRow, Report, RunId};
-use ibid_core::record::{Envelope, Event, Run};
+use ibid_core::record::{Envelope, Event, Phase, Run};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::event_line;
 use ibid_report::markdown::pluralize;
@@ -107,7 +107,8 @@ impl ProgressView {
             out.push(format!("  {} {agent}{verb:<9}  {what}", paint.cyan(spin)));
         }
         if let (Some(written), 0) = (&self.written, self.checked.1) {
-            let text = format!("  writing    {written}");
+            let verb = if self.run.phase == Phase::Write { "writing" } else { "so far" };
+            let text = format!("  {verb:<9}  {written}");
             out.push(paint.dim(&clip(&text, width)));
         }
         out.extend(self.table(paint, width));

@@ -241,16 +241,22 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
+    let asked = intake::parts(&brief.question, prompts::phrases().ok()?);
     for it in own.items() {
-        let asks_same = |asks: &str| {
-            let same = MIN_SAME_ASKS_OVERLAP;
-            stem_overlap(asks, &it.asks) >= same && stem_overlap(&it.asks, asks) >= same
+        let same = |text: &str, own: &str| {
+            let least = MIN_SAME_ASKS_OVERLAP;
+            stem_overlap(text, own) >= least && stem_overlap(own, text) >= least
         };
-        let known = |other: &(Option<u32>, ChecklistItem)| {
-            other.1.heading.eq_ignore_ascii_case(&it.heading) || asks_same(&other.1.asks)
-        };
-        if items.len() < MIN_ITEMS && !items.iter().any(known) {
-            items.push((None, it.clone()));
+        let known = items.iter().position(|(_, other)| {
+            same(&other.heading, &it.heading)
+                || same(&other.asks, &it.asks)
+                || same(&other.heading, &it.asks)
+        });
+        match known {
+            // A part of the question is known by its own words.
+            Some(at) if asked.contains(&it.asks) => items[at].1.asks.clone_from(&it.asks),
+            None if items.len() < MIN_ITEMS => items.push((None, it.clone())),
+            _ => {}
         }
     }
     items.truncate(MAX_ITEMS);

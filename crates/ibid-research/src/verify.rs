@@ -204,7 +204,10 @@ impl<'a> Quotes<'a> {
             }
             if let Some(quote) = first_quote(line) {
                 let least = scorer.relevance(&line.text) * MIN_DIRECTNESS_SHARE;
-                let serves = scorer.relevance(&quote) >= least;
+                // A quote on the subject alone does not stand for a sentence on what is asked of it.
+                let on_aspect =
+                    scorer.aspect_share(&quote) > 0.0 || scorer.aspect_share(&line.text) == 0.0;
+                let serves = scorer.relevance(&quote) >= least && on_aspect;
                 line.text = quote;
                 line.evidence.truncate(1);
                 if !serves {

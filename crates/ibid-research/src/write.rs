@@ -14,6 +14,7 @@ use ibid_core::{Error, ErrorKind, Result};
 
 mod evidence;
 mod kept_sentences;
+mod patch;
 mod preview;
 mod section_groups;
 mod short_answer;
@@ -46,6 +47,7 @@ use evidence::{evidence_rows, resolve_evidence, without_label};
 pub(crate) use kept_sentences::dedup_sentences;
 use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
+pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups};
 use short_answer::{is_less_direct, retain_new, short_with_picked};
 
@@ -119,7 +121,7 @@ pub(crate) async fn compose(
         trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
     }
     if role_model.is_none() {
-        preview::emit_draft(log, &draft);
+        emit_draft(log, &draft);
     }
     Ok(draft)
 }
@@ -136,18 +138,6 @@ fn settle_outline(research: &mut ResearchLoop<'_>) {
         research.ctx.log.emit(Event::OutlineUpdated { edits, sections });
     }
     state.notes.plan.writing.sections = state.outline.section_plans();
-}
-
-/// The sections of an earlier draft that `plan` names, for a prompt.
-fn format_earlier_draft(draft: &ReportDraft, plan: &WritingPlan) -> String {
-    let planned =
-        |section: &&DraftSection| plan.sections.iter().any(|it| it.title == section.title);
-    let sections = draft.sections.iter().filter(planned).map(|section| {
-        let lines = section.paragraphs.iter().flatten();
-        let text: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
-        format!("{}: {}", section.title, text.join(" "))
-    });
-    sections.collect::<Vec<_>>().join("\n")
 }
 
 /// What a model writes from.
@@ -176,6 +166,8 @@ enum WriterOutput {
     Answer { line: Option<DraftLine>, introduction: Vec<DraftLine>, conclusion: Vec<DraftLine> },
     /// Sections, and searches for what they lack.
     Sections(Vec<DraftSection>, Vec<String>),
+    /// Sections of an earlier draft as they were, because adding to them failed.
+    Unpatched(Vec<DraftSection>, Error),
 }
 
 impl<'a> WriteContext<'a> {
@@ -216,6 +208,10 @@ impl<'a> WriteContext<'a> {
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     written.extend(sections);
                     draft.more.extend(more);
+                }
+                Ok(WriterOutput::Unpatched(sections, fault)) => {
+                    written.extend(sections);
+                    llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
                 Err(fault) => {
                     stage.discard();
@@ -375,34 +371,20 @@ impl<'a> WriteContext<'a> {
         if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }
     }
 
-    /// Writes the sections of a group from their evidence; `None` without any. A revision keeps what nothing new was
-    /// found for.
+    /// Writes the sections of a group from their evidence; `None` without any. A revision adds to what was written.
     async fn write_group(
         &self,
         group: SectionGroup<'a>,
         stage: Option<&DraftPreview<'_>>,
     ) -> Option<ModelOutcome<'a, WriterOutput>> {
-        if let Some(kept) = self.unchanged_sections(&group) {
-            let model = TrackedModel::new(self.role_model);
-            return Some((model, Ok(WriterOutput::Sections(kept, Vec::new()))));
+        if let Some(written) = self.written_sections(&group) {
+            return Some(self.patch_sections(&group, written).await);
         }
         match self.fitting_evidence(&group.evidence, &group.plan) {
             Ok(own) if own.is_empty() => None,
             Ok(own) => Some(self.write_planned(&group.plan, own, stage).await),
             Err(fault) => Some((TrackedModel::new(self.role_model), Err(fault))),
         }
-    }
-
-    /// The sections of the draft to revise, if all of a group are in it and nothing new was found for them.
-    fn unchanged_sections(&self, group: &SectionGroup<'_>) -> Option<Vec<DraftSection>> {
-        let last = self.last.as_ref()?;
-        if group.evidence.iter().any(|it| !last.evidence.contains(&it.id)) {
-            return None;
-        }
-        let written = |planned: &SectionPlan| {
-            last.draft.sections.iter().find(|it| it.title == planned.title).cloned()
-        };
-        group.plan.sections.iter().map(written).collect()
     }
 
     fn sections_prompt<'p>(
@@ -420,10 +402,8 @@ impl<'a> WriteContext<'a> {
             words: (bound > 0).then_some(words as u32),
             language: &self.language,
             context: self.question.context.as_deref(),
-            earlier: self
-                .last
-                .as_ref()
-                .map_or_else(String::new, |last| format_earlier_draft(last.draft, plan)),
+            earlier: self.earlier_draft(plan),
+            adds: self.written_titles(plan),
             most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },
         }
     }

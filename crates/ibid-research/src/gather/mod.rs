@@ -9,6 +9,7 @@ mod refinement;
 mod research_loop;
 mod round;
 mod search_budget;
+mod skeleton;
 
 mod assignment;
 mod checklist;

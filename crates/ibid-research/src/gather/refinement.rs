@@ -78,6 +78,7 @@ impl ResearchLoop<'_> {
     /// Queries for every item that is not covered. Emits its gap.
     pub(super) async fn gap_queries(&mut self, llm: &mut LlmSession<'_>) -> Result<Vec<Query>> {
         let ctx = self.ctx;
+        let disputes = self.take_disputes();
         let (state, targets, hits) = (&self.state, &self.targets, &self.hits);
         let (plan, policy) = (&state.notes.plan, targets.policy());
         let rows = &self.coverage.rows;
@@ -123,6 +124,11 @@ impl ResearchLoop<'_> {
                 next.extend(queries.for_gap(item, &gap.query, &met, most));
             }
             next.extend(by_model);
+        }
+        for (id, text) in &disputes {
+            if let Some(item) = plan.item(*id) {
+                next.extend(queries.for_gap(item, text, &[], 1));
+            }
         }
         Ok(next)
     }

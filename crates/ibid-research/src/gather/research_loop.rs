@@ -24,6 +24,7 @@ use ibid_core::record::Event;
 
 use super::limits::GatherLimits;
 use super::search_budget::{folder_count, is_search_budget_spent};
+use super::skeleton::Disputes;
 
 /// The quality of the notes after a round, to measure the gain of the next.
 #[derive(Default, Clone, Copy)]
@@ -46,6 +47,9 @@ pub(crate) struct ResearchLoop<'a> {
     /// Scores the pages; it knows the words read so far.
     pub(crate) scorer: RelevanceScorer,
     pub(super) coverage: CoverageState,
+    /// Whether a model writes the report.
+    pub(super) has_writer: bool,
+    pub(super) disputes: Disputes,
     pub(super) hits: HitPool,
     pub(super) sent_queries: BTreeSet<Vec<String>>,
     pub(super) statuses: BTreeMap<ItemId, ItemStatus>,
@@ -59,9 +63,11 @@ impl<'a> ResearchLoop<'a> {
         let scorer = RelevanceScorer::new(brief, &plan)?;
         let limits = GatherLimits::from_question(question, brief, &plan);
         let strategy = question.strategy(plan.complexity);
-        let assignment = match providers.models.get(ModelRole::Writer) {
-            Some(_) => EvidenceAssignment::NearestWords,
-            None => EvidenceAssignment::FirstItem,
+        let has_writer = providers.models.get(ModelRole::Writer).is_some();
+        let assignment = if has_writer {
+            EvidenceAssignment::NearestWords
+        } else {
+            EvidenceAssignment::FirstItem
         };
         let outline = Outline::from_plan(&plan, assignment);
         let notes = EvidenceStore::new(plan);
@@ -86,6 +92,8 @@ impl<'a> ResearchLoop<'a> {
             },
             scorer,
             coverage: CoverageState::default(),
+            has_writer,
+            disputes: Disputes::default(),
             hits: HitPool::default(),
             sent_queries: BTreeSet::new(),
             statuses: BTreeMap::new(),

@@ -105,6 +105,7 @@ impl ResearchLoop<'_> {
         for row in state.coverage.clone() {
             self.set_status_from_row(&row);
         }
+        self.draft_skeleton()?;
         log.emit(Event::RoundFinished { new_evidence: new, new_sources: sources });
         let notes = &self.state.notes;
         let now = NoteQuality {

@@ -289,6 +289,7 @@ words!(
         length: String,
         more: String,
         earlier: String,
+        patch: String,
         again: String,
         shorter: String,
         context: String,

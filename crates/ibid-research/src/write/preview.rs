@@ -133,7 +133,7 @@ impl AnswerListener for PreviewListener<'_> {
 }
 
 /// Emits a finished draft, piece by piece.
-pub(super) fn emit_draft(log: &EventLog, draft: &ReportDraft) {
+pub(crate) fn emit_draft(log: &EventLog, draft: &ReportDraft) {
     emit_piece(log, None, join_lines(&draft.short), true);
     for (line, _) in &draft.findings {
         emit_piece(log, None, line.text.clone(), false);

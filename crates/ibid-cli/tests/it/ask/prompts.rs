@@ -298,9 +298,14 @@ fn write() {
         words: Some(300),
         language: "English",
         earlier: String::new(),
+        adds: false,
         most_more: 2,
     };
     golden(&ask.prompt().unwrap());
+    let patch =
+        WritePrompt { earlier: "Cooling: They cool.".to_owned(), adds: true, ..ask.clone() };
+    let text = patch.prompt().unwrap().messages[0].text.clone();
+    assert!(text.contains("stay as they are") && text.contains("Cooling: They cool."), "{text}");
     let sentence = |text: &str, id: &str| WrittenSentence {
         text: text.to_owned(),
         evidence: vec![id.to_owned()],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ibid_core::domain::ModelRole;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, RoleModel, RoleModels, TextSink};
-use ibid_core::record::Event;
+use ibid_core::record::{Event, Phase};
 use ibid_core::{Error, ErrorKind, Result};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -39,7 +39,10 @@ impl LanguageModel for Slow {
 
 type Told = (Option<String>, String, bool);
 
+/// What is told of the draft after research, whose rounds end with a skeleton of it.
 fn deltas(events: &[Event]) -> Vec<Told> {
+    let last = events.iter().rposition(|it| matches!(it, Event::RoundFinished { .. }));
+    let events = &events[last.map_or(0, |at| at + 1)..];
     let told = events.iter().filter_map(|it| match it {
         Event::DraftDelta { text, section, begins } => {
             Some((section.clone(), text.clone(), *begins))
@@ -67,9 +70,9 @@ async fn a_sentence_is_told_before_the_next_one_is_written() {
     let (id, asked) = (run_id(), question("What is cork?"));
     let first = async {
         loop {
-            if let Event::DraftDelta { section: Some(_), text, .. } =
-                live.recv().await.unwrap().event
-            {
+            let it = live.recv().await.unwrap();
+            let writes = it.phase == Phase::Write;
+            if let (true, Event::DraftDelta { section: Some(_), text, .. }) = (writes, it.event) {
                 heard.notify_one();
                 return text;
             }
@@ -91,6 +94,21 @@ async fn a_sentence_is_told_before_the_next_one_is_written() {
     for it in words_of(&report) {
         assert!(told.iter().any(|told| told.1 == it), "{it} of {told:?}");
     }
+}
+
+#[tokio::test]
+async fn each_round_tells_what_the_report_could_say_so_far() {
+    let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
+    let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    holds(&report.unwrap());
+    let first = events.iter().position(|it| matches!(it, Event::RoundFinished { .. })).unwrap();
+    let mut told = events[..first].iter().filter_map(|it| match it {
+        Event::DraftDelta { text, begins, .. } => Some((text.as_str(), *begins)),
+        _ => None,
+    });
+    let (text, begins) = told.next().expect("a skeleton");
+    assert!(begins && text.contains("cork oak"), "{text}");
+    assert!(told.all(|(text, begins)| !begins && !text.is_empty()));
 }
 
 #[tokio::test]

@@ -109,6 +109,8 @@ pub struct WritePrompt<'a> {
     pub context: Option<&'a str>,
     /// The draft to revise; empty for a first draft.
     pub earlier: String,
+    /// Whether the draft stays as it is, and sentences are added to it.
+    pub adds: bool,
     /// How many searches the writer may ask for.
     pub most_more: usize,
 }
@@ -166,7 +168,10 @@ impl WritePrompt<'_> {
         let context = prompts::context_line(self.context)?;
         let earlier = match self.earlier.as_str() {
             "" => String::new(),
-            draft => fill_template(&lines.earlier, &[("draft", &untrusted("draft", draft))]),
+            draft => {
+                let line = if self.adds { &lines.patch } else { &lines.earlier };
+                fill_template(line, &[("draft", &untrusted("draft", draft))])
+            }
         };
         render_prompt(
             "write",
@@ -217,6 +222,9 @@ impl WritePrompt<'_> {
     /// A sentence that says what is wrong, if none of the sentences holds.
     pub fn check(&self, answer: &WriteReply) -> std::result::Result<(), String> {
         let all = || answer.sections.iter().flat_map(|section| &section.sentences);
+        if self.adds && all().next().is_none() {
+            return Ok(());
+        }
         ensure_that(all().next().is_some(), || "no sentence was written".to_owned())?;
         let checked = |it| sentence_evidence(self.question, self.evidence, it);
         if all().any(|it| checked(it).is_ok()) {

@@ -48,7 +48,7 @@ pub(crate) use kept_sentences::dedup_sentences;
 use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
-use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups};
+use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
 use short_answer::{is_less_direct, retain_new, short_with_picked};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
@@ -206,7 +206,7 @@ impl<'a> WriteContext<'a> {
                 }
                 Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
-                    written.extend(sections);
+                    patch::extend_sections(&mut written, sections);
                     draft.more.extend(more);
                 }
                 Ok(WriterOutput::Unpatched(sections, fault)) => {
@@ -301,6 +301,9 @@ impl<'a> WriteContext<'a> {
         let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
         let rows: Vec<EvidenceRow<'_>> =
             evidence_rows(&best, &from).take(MAX_ANSWER_EVIDENCE).collect();
+        if let Some(kept) = self.kept_answer(rows.iter().map(|row| row.id)) {
+            return Ok(kept);
+        }
         let prompt_input = AnswerPrompt {
             question: self.brief.effective_question(),
             evidence: &rows,
@@ -348,7 +351,10 @@ impl<'a> WriteContext<'a> {
             Err(fault) => return vec![failed(fault)],
         };
         let least = if fits { MIN_GROUP_EVIDENCE } else { 1 };
-        let groups = section_groups(plan, self.notes.plan.items(), &all, least);
+        let mut groups = section_groups(plan, self.notes.plan.items(), &all, least);
+        if self.last.is_none() {
+            groups = split_large(groups);
+        }
         // Sentences of several calls would come mixed, so they are shown when a call is done.
         let stage = (groups.len() == 1).then_some(stage);
         groups.into_iter().map(|group| self.write_group(group, stage).boxed()).collect()

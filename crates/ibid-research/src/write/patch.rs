@@ -1,5 +1,5 @@
 //! Revises a draft by patches: sentences from new evidence are added, and what was written and cited stays as it is.
-use ibid_core::domain::{Evidence, SectionPlan, WritingPlan};
+use ibid_core::domain::{Evidence, EvidenceId, SectionPlan, WritingPlan};
 
 use super::section_groups::SectionGroup;
 use super::{ModelOutcome, WriteContext, WriterOutput};
@@ -38,11 +38,24 @@ impl<'a> WriteContext<'a> {
         texts.collect::<Vec<_>>().join("\n")
     }
 
+    /// The answer of the draft to revise, if a model wrote it from all of the evidence that would be `shown` now.
+    pub(super) fn kept_answer(
+        &self,
+        mut shown: impl Iterator<Item = EvidenceId>,
+    ) -> Option<WriterOutput> {
+        let last = self.last.as_ref().filter(|last| !last.draft.answer_by_code)?;
+        shown.all(|id| last.evidence.contains(&id)).then(|| WriterOutput::Answer {
+            line: last.draft.answer.clone(),
+            introduction: last.draft.introduction.clone(),
+            conclusion: last.draft.conclusion.clone(),
+        })
+    }
+
     /// Adds to the `written` sections of a group what its new evidence says. Without new evidence nothing is asked.
     pub(super) async fn patch_sections(
         &self,
         group: &SectionGroup<'a>,
-        written: Vec<DraftSection>,
+        mut written: Vec<DraftSection>,
     ) -> ModelOutcome<'a, WriterOutput> {
         let known = self.last.as_ref().map(|last| last.evidence);
         let is_new = |it: &&&Evidence| known.is_some_and(|known| !known.contains(&it.id));
@@ -58,7 +71,8 @@ impl<'a> WriteContext<'a> {
         let (model, added) = self.write_planned(&group.plan, fitting, None).await;
         let patched = match added {
             Ok(WriterOutput::Sections(added, more)) => {
-                WriterOutput::Sections(with_added(written, added), more)
+                extend_sections(&mut written, added);
+                WriterOutput::Sections(written, more)
             }
             Ok(_) => WriterOutput::Sections(written, Vec::new()),
             Err(fault) => WriterOutput::Unpatched(written, fault),
@@ -67,12 +81,12 @@ impl<'a> WriteContext<'a> {
     }
 }
 
-/// The `written` sections, each with the paragraphs that were `added` to it.
-fn with_added(mut written: Vec<DraftSection>, added: Vec<DraftSection>) -> Vec<DraftSection> {
-    for new in added {
-        if let Some(section) = written.iter_mut().find(|it| it.title == new.title) {
-            section.paragraphs.extend(new.paragraphs);
+/// Adds `more` to `sections`: the paragraphs of one with the same title to that one.
+pub(super) fn extend_sections(sections: &mut Vec<DraftSection>, more: Vec<DraftSection>) {
+    for new in more {
+        match sections.iter_mut().find(|it| it.title == new.title) {
+            Some(known) => known.paragraphs.extend(new.paragraphs),
+            None => sections.push(new),
         }
     }
-    written
 }

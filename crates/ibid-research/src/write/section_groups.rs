@@ -4,6 +4,9 @@ use ibid_core::domain::{ChecklistItem, Evidence, WritingPlan};
 
 /// Least evidence of a group of sections: a call for less costs more in instructions than it saves in time.
 pub(super) const MIN_GROUP_EVIDENCE: usize = 3;
+/// Most evidence of a call that writes one section: from more, it is written in several calls side by side, because the time of a
+/// call grows with the sentences it writes.
+const MAX_GROUP_EVIDENCE: usize = 8;
 /// Evidence for a section about the whole.
 const WHOLE_EVIDENCE: usize = 6;
 
@@ -52,6 +55,26 @@ pub(super) fn section_groups<'e>(
     groups
 }
 
+/// `groups` with those of one section that have much evidence divided into equal parts, best first.
+pub(super) fn split_large(groups: Vec<SectionGroup<'_>>) -> Vec<SectionGroup<'_>> {
+    let mut out = Vec::new();
+    for group in groups {
+        let parts = group.evidence.len().div_ceil(MAX_GROUP_EVIDENCE);
+        if group.plan.sections.len() > 1 || parts < 2 {
+            out.push(group);
+            continue;
+        }
+        let size = group.evidence.len().div_ceil(parts);
+        out.extend(
+            group
+                .evidence
+                .chunks(size)
+                .map(|part| SectionGroup { plan: group.plan.clone(), evidence: part.to_vec() }),
+        );
+    }
+    out
+}
+
 /// The evidence of each section, best first. A section without items is about the whole and gets the best of all.
 fn evidence_of_sections<'e>(
     plan: &WritingPlan,
@@ -88,6 +111,18 @@ mod tests {
             additional_directives: Vec::new(),
             bibliography: true,
         }
+    }
+
+    #[test]
+    fn a_section_with_much_evidence_is_written_in_several_calls() {
+        let all: Vec<Evidence> = (1..=17).map(|id| evidence(id, &[1])).collect();
+        let all: Vec<&Evidence> = all.iter().collect();
+        let groups = section_groups(&plan(&[("Uses", &[1])]), &[], &all, 1);
+        assert_eq!(groups.len(), 1);
+        let sizes: Vec<usize> = split_large(groups).iter().map(|it| it.evidence.len()).collect();
+        assert_eq!(sizes, [6, 6, 5]);
+        let few = section_groups(&plan(&[("Uses", &[1])]), &[], &all[..8], 1);
+        assert_eq!(split_large(few).len(), 1);
     }
 
     #[test]

@@ -45,7 +45,7 @@ use crate::thresholds::MIN_ANSWERING_SCORE;
 pub(crate) use evidence::best_first;
 use evidence::{evidence_rows, resolve_evidence, without_label};
 pub(crate) use kept_sentences::dedup_sentences;
-use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
+use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant, extend_sections};
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
@@ -206,7 +206,7 @@ impl<'a> WriteContext<'a> {
                 }
                 Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
-                    patch::extend_sections(&mut written, sections);
+                    extend_sections(&mut written, sections);
                     draft.more.extend(more);
                 }
                 Ok(WriterOutput::Unpatched(sections, fault)) => {

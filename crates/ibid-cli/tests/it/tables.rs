@@ -51,6 +51,32 @@ fn short(question: &str) -> String {
 }
 
 #[test]
+fn a_table_is_no_answer_to_how_or_why() {
+    for question in
+        ["What steps do I follow to stop leaks of bottle stoppers?", "Why do bottle stoppers leak?"]
+    {
+        let told = answer(question, &[]);
+        assert!(!told.out.contains("Leaks prevented a year"), "{question}: {}", told.out);
+    }
+}
+
+#[test]
+fn a_total_wins_nothing_and_an_unfit_column_has_no_substitute() {
+    let desk = TestHome::new();
+    let corks = "# Cork forests of four towns\n\nA cork forest is a wood of cork oaks.\n\n\
+        | Town | Forest area in hectares | Price in euros |\n| --- | --- | --- |\n\
+        | Oak | 400 | 90 |\n| Ash | 260 | n/a |\n| Elm | 200 | 60 |\n| Total | 860 | 150 |\n";
+    desk.write("towns/forests.md", corks);
+    let folder = desk.path("towns").display().to_string();
+    let ask =
+        |question: &str| desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out;
+    let largest = ask("Which town has the largest cork forest area?");
+    assert!(!largest.contains("Total – "), "{largest}");
+    let cheapest = ask("Which cork forest is the cheapest?");
+    assert!(!cheapest.contains("lowest"), "{cheapest}");
+}
+
+#[test]
 fn the_most_and_the_least_of_a_column_are_found() {
     let most = short("Which stopper prevents the most leaks?");
     assert!(most.starts_with("Screw cap – Leaks prevented a year: 15, the highest"), "{most}");

@@ -2,6 +2,7 @@
 //! state, fill the same notes and pass the same gate, so that evidence does not depend on who found it.
 mod added_items;
 mod answer_form;
+mod disputes;
 mod limits;
 mod names;
 mod prior_pages;

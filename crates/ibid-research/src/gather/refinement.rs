@@ -78,7 +78,7 @@ impl ResearchLoop<'_> {
     /// Queries for every item that is not covered. Emits its gap.
     pub(super) async fn gap_queries(&mut self, llm: &mut LlmSession<'_>) -> Result<Vec<Query>> {
         let ctx = self.ctx;
-        let disputes = self.take_disputes();
+        let disputes = self.disputes.take();
         let (state, targets, hits) = (&self.state, &self.targets, &self.hits);
         let (plan, policy) = (&state.notes.plan, targets.policy());
         let rows = &self.coverage.rows;

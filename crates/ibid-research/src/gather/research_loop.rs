@@ -22,9 +22,9 @@ use ibid_core::domain::{
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
+use super::disputes::Disputes;
 use super::limits::GatherLimits;
 use super::search_budget::{folder_count, is_search_budget_spent};
-use super::skeleton::Disputes;
 
 /// The quality of the notes after a round, to measure the gain of the next.
 #[derive(Default, Clone, Copy)]

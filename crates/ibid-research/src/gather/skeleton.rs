@@ -2,26 +2,14 @@
 //!
 //! A reader sees it at once, and what it lacks decides the next searches, as in test-time diffusion (Han and others 2025): missing and
 //! weak sentences are the gaps of the coverage, and contradictory ones are added here.
-use std::collections::BTreeSet;
-
 use crate::heuristic::compose::compose_report;
 use crate::query_policy::add_subject;
 use crate::run_context::RunContext;
 use crate::write::emit_draft;
 use ibid_core::Result;
-use ibid_core::domain::{ItemId, OutputMode};
+use ibid_core::domain::OutputMode;
 
 use super::research_loop::ResearchLoop;
-
-/// Maximum number of disputes searched for in a round.
-const MAX_DISPUTE_QUERIES: usize = 2;
-
-/// What sources disagree on in the skeleton draft, and what was searched for of it.
-#[derive(Default)]
-pub(super) struct Disputes {
-    open: Vec<(ItemId, String)>,
-    searched: BTreeSet<String>,
-}
 
 impl ResearchLoop<'_> {
     /// Emits the skeleton draft of a report that a model will write, and notes its disputes without a known reason. Without a model
@@ -37,21 +25,14 @@ impl ResearchLoop<'_> {
         };
         emit_draft(log, &draft);
         let unexplained = draft.conflicts.iter().filter(|conflict| conflict.likely.is_none());
-        self.disputes.open = unexplained
+        let open = unexplained
             .filter_map(|conflict| {
                 let about = conflict.about.trim_matches(['“', '”', '…', ' ']);
                 let words = self.targets.policy().narrow(about)?;
                 Some((conflict.item, add_subject(brief, words)))
             })
             .collect();
+        self.disputes.set(open);
         Ok(())
-    }
-
-    /// The next disputes to search for, each once.
-    pub(super) fn take_disputes(&mut self) -> Vec<(ItemId, String)> {
-        let Disputes { open, searched } = &mut self.disputes;
-        let new =
-            std::mem::take(open).into_iter().filter(|(_, text)| searched.insert(text.clone()));
-        new.take(MAX_DISPUTE_QUERIES).collect()
     }
 }

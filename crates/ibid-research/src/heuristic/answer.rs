@@ -15,6 +15,7 @@ use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
+use super::sentence::has_denial;
 
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
@@ -178,7 +179,8 @@ fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
 
-/// Yes or no for a report: where the question asks for it, the evidence is clear, and a sentence of the short answer says it.
+/// Yes or no for a report: where the question asks for it, the evidence is clear, a sentence of the short answer says it, and none
+/// takes a yes back.
 pub(crate) fn verdict(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -187,7 +189,9 @@ pub(crate) fn verdict(
 ) -> Option<YesNo> {
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
-    says.then_some(if yes { YesNo::Yes } else { YesNo::No })
+    let words = &prompts::phrases().ok()?.sentence;
+    let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
+    (says && !denies).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

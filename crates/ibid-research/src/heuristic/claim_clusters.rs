@@ -57,7 +57,6 @@ pub(crate) fn build_points(
         let mut merged = false;
         for (point, point_no, point_figures, point_names) in &mut points {
             let whole = containment(&point.ids, &ids);
-            let back = containment(&ids, &point.ids);
             let like = jaccard(&point.ids, &ids);
             // Evidence on another place or person does not support it, whatever its words.
             let agrees = *point_no == no
@@ -67,7 +66,7 @@ pub(crate) fn build_points(
                 add_source(notes, point, nth);
                 merged = true;
             } else if like >= MAX_SENTENCE_SIMILARITY
-                && (back >= 0.8 || *point_no == no)
+                && *point_no == no
                 && figures.iter().all(|n| point_figures.contains(n))
                 && names.iter().all(|n| point.ids.contains(n))
             {

@@ -100,6 +100,16 @@ fn is_of_procedure(
     line.evidence.is_empty() || scorer.part_aspect_share(item, &text) > 0.0
 }
 
+/// Adds `more` to `sections`: the paragraphs of one with the same title to that one.
+pub(super) fn extend_sections(sections: &mut Vec<DraftSection>, more: Vec<DraftSection>) {
+    for new in more {
+        match sections.iter_mut().find(|it| it.title == new.title) {
+            Some(known) => known.paragraphs.extend(new.paragraphs),
+            None => sections.push(new),
+        }
+    }
+}
+
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
 /// such as an introduction, gives way to those that answer one.
 pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {

@@ -1,6 +1,7 @@
 //! Revises a draft by patches: sentences from new evidence are added, and what was written and cited stays as it is.
 use ibid_core::domain::{Evidence, EvidenceId, SectionPlan, WritingPlan};
 
+use super::kept_sentences::extend_sections;
 use super::section_groups::SectionGroup;
 use super::{ModelOutcome, WriteContext, WriterOutput};
 use crate::draft::DraftSection;
@@ -78,15 +79,5 @@ impl<'a> WriteContext<'a> {
             Err(fault) => WriterOutput::Unpatched(written, fault),
         };
         (model, Ok(patched))
-    }
-}
-
-/// Adds `more` to `sections`: the paragraphs of one with the same title to that one.
-pub(super) fn extend_sections(sections: &mut Vec<DraftSection>, more: Vec<DraftSection>) {
-    for new in more {
-        match sections.iter_mut().find(|it| it.title == new.title) {
-            Some(known) => known.paragraphs.extend(new.paragraphs),
-            None => sections.push(new),
-        }
     }
 }

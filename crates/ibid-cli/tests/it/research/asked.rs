@@ -1,5 +1,5 @@
 //! That each sentence serves what the question asks of its subject.
-use ibid_core::domain::{Confidence, Page, Report};
+use ibid_core::domain::{Confidence, Page, Report, YesNo};
 
 use ibid_research::plan_by_heuristics;
 
@@ -73,6 +73,20 @@ async fn a_sentence_on_the_subject_alone_does_not_answer_what_is_asked_of_it() {
     for beside in ["spiders", "lizards", "without any mortar"] {
         assert!(!said.iter().any(|it| it.contains(beside)), "{said:?}");
     }
+}
+
+#[tokio::test]
+async fn a_verdict_is_given_where_nothing_takes_it_back() {
+    let asked = "Do dry stone walls shelter lizards?";
+    let page = |name: &str, text: &str| {
+        page(&format!("https://{name}.example/1"), name, Some("2023-03-01"), text)
+    };
+    let yes = || page("animals", "Dry stone walls shelter lizards in winter.");
+    let report = report_on(vec![yes()], asked).await;
+    assert_eq!(report.verdict, Some(YesNo::Yes));
+    let no = page("birds", "Dry stone walls do not shelter lizards in winter.");
+    let report = report_on(vec![yes(), no], asked).await;
+    assert_eq!(report.verdict, None, "{:?}", texts(&report));
 }
 
 #[tokio::test]

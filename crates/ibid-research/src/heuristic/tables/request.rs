@@ -42,6 +42,8 @@ pub(crate) struct TableRequest {
     pub(super) subject: BTreeSet<String>,
     /// The stems of the question that name no measure, which say what it is about.
     pub(super) topic: BTreeSet<String>,
+    /// Whether the question is for things or figures: a column of years to build is no answer to "how do I build it".
+    pub(super) asks_figures: bool,
 }
 
 /// What each item that asks the question, or a part of it, asks of a table.
@@ -88,6 +90,10 @@ impl TableRequest {
             QuestionKind::Comparison => distinguishing_words(brief),
             _ => Vec::new(),
         };
+        let asks_figures = {
+            use QuestionKind::{Causal, Definition, HowTo, Why, YesNo};
+            !matches!(brief.kind, Causal | Definition | HowTo | Why | YesNo)
+        };
         let mut topic: BTreeSet<String> = content_stems(&brief.question).into_iter().collect();
         topic.retain(|stem| !is_generic(words, stem));
         for word in &asked {
@@ -101,6 +107,7 @@ impl TableRequest {
         let measures: Vec<&MeasureWords> =
             measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
         Ok(TableRequest {
+            asks_figures,
             words,
             units: named_units(&asked, &measures),
             thing: thing(&asked),

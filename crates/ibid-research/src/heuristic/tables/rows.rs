@@ -28,7 +28,7 @@ pub(crate) fn rows_of_page(
     words: &SentenceWords,
 ) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
-    for asking in requests {
+    for asking in requests.iter().filter(|asking| asking.1.asks_figures) {
         let (item, request) = asking;
         let views = TableView::of_page(page, request.words);
         let lines = views.iter().flat_map(|view| {

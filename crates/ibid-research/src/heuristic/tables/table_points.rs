@@ -59,7 +59,7 @@ impl TablePoints {
         let mut kinds: Vec<(BTreeSet<String>, ClaimCluster)> = sentences
             .into_iter()
             .map(|it| (kinds_with_figures(&request, &it.1.claim), cluster(it)))
-            .filter(|it| !it.0.is_empty())
+            .filter(|it| request.asks_figures && !it.0.is_empty())
             .collect();
         kinds.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.1.evidence.cmp(&b.1.evidence)));
         let mut told: BTreeSet<String> = BTreeSet::new();

@@ -60,11 +60,6 @@ pub struct TextAnswer {
 }
 
 impl TextAnswer {
-    /// The value of an amount.
-    pub(crate) fn value(&self) -> Option<f64> {
-        self.amount.as_ref().map(|amount| amount.0)
-    }
-
     /// The unit of an amount that has one.
     pub(crate) fn unit(&self) -> Option<&str> {
         self.amount.as_ref()?.1.as_deref()

@@ -264,13 +264,7 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords {
-    only_yes: String,
-    only_no: String,
-    some_yes: String,
-    some_no: String,
-    range: String,
-});
+words!(SynthesisWords { only_yes: String, only_no: String, some_yes: String, some_no: String });
 words!(NothingWords {
     none_found: String,
     hint: String,

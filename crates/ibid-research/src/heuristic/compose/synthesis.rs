@@ -1,16 +1,13 @@
 //! What opens and closes a report without a model: what the subject is, and what several sources say together.
-use std::collections::BTreeSet;
-
 use crate::draft::DraftLine;
-use crate::heuristic::answer::{answering_points, deciding_stances};
+use crate::heuristic::answer::deciding_stances;
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
 use crate::heuristic::lexicon::{jaccard, spaced};
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
-use crate::heuristic::text_answer::{AnswerType, TextAnswer, extract_answer};
-use crate::prompts::{self, fill_template};
-use crate::thresholds::{MAX_ANSWER_SIMILARITY, MIN_CONFLICT_ANSWER_WORTH, MIN_DEFINITION_FIT};
+use crate::prompts;
+use crate::thresholds::{MAX_ANSWER_SIMILARITY, MIN_DEFINITION_FIT};
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Stance};
 
@@ -47,8 +44,7 @@ pub(super) fn opening<'a>(
     Ok(None)
 }
 
-/// What several sources say together: which of them say yes and which no, or between which figures they lie. Its numbers are those
-/// of the quotes; how many sources there are is told by the citations.
+/// What several sources say together: which of them say yes and which no. How many there are is told by the citations.
 pub(super) fn conclusion(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -70,47 +66,7 @@ pub(super) fn conclusion(
         (MIN_VOICES.., 0) => vec![line(&words.only_yes, &yes)],
         (0, MIN_VOICES..) => vec![line(&words.only_no, &no)],
         (1.., 1..) => vec![line(&words.some_yes, &yes), line(&words.some_no, &no)],
-        _ => figure_range(brief, notes, ranked)?.into_iter().collect(),
+        _ => Vec::new(),
     };
     Ok(lines)
-}
-
-/// Between which figures the answers of independent sources lie; `None` if they do not have the same unit.
-fn figure_range(
-    brief: &Brief,
-    notes: &EvidenceStore,
-    ranked: &[RankedPoint<'_>],
-) -> Result<Option<DraftLine>> {
-    if brief.kind != QuestionKind::Quantity {
-        return Ok(None);
-    }
-    let mut answers: Vec<(f64, TextAnswer, &Evidence)> = Vec::new();
-    let best = answering_points(ranked);
-    // What does not begin with the subject gives the figure of something else: "maintenance of a roof costs 3 euros".
-    let on_subject =
-        |it: &&RankedPoint<'_>| it.early && best.iter().any(|own| std::ptr::eq(*own, it.point));
-    for point in ranked.iter().filter(on_subject).map(|it| it.point) {
-        let found = extract_answer(AnswerType::Amount, &brief.question, &point.text);
-        let Some(answer) = found.filter(|it| it.worth >= MIN_CONFLICT_ANSWER_WORTH) else {
-            continue;
-        };
-        if let Some(value) = answer.value().filter(|_| answer.unit().is_some()) {
-            answers.push((value, answer, &notes.evidence[point.evidence[0]]));
-        }
-    }
-    answers.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let units: BTreeSet<Option<&str>> = answers.iter().map(|it| it.1.unit()).collect();
-    let voices = independent_sources(notes, answers.iter().map(|it| it.2)).len();
-    let (Some(least), Some(most)) = (answers.first(), answers.last()) else {
-        return Ok(None);
-    };
-    if units.len() != 1 || voices < MIN_VOICES || least.0 >= most.0 {
-        return Ok(None);
-    }
-    let words = &prompts::phrases()?.synthesis;
-    let ends = [("least", least.1.shown.as_str()), ("most", most.1.shown.as_str())];
-    Ok(Some(DraftLine {
-        text: fill_template(&words.range, &ends),
-        evidence: answers.iter().map(|it| it.2.id).collect(),
-    }))
 }

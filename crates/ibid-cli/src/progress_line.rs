@@ -85,6 +85,7 @@ fn is_shown(event: &Event, verbose: bool) -> bool {
         | Event::DocumentFailed { .. }
         | Event::CoverageUpdated { .. }
         | Event::OutlineUpdated { .. }
+        | Event::DraftCriticized { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. }
         | Event::ConflictFound { .. }

@@ -15,7 +15,7 @@ use ibid_net::service_error::ServiceError;
 
 /// The purposes of calls that the report needs, and of judging, which is the last thing paid for. A purpose may have
 /// a suffix: `write.summary`.
-const FINISHING: &[&str] = &["write", "check", "verify", "answer", "judge"];
+const FINISHING: &[&str] = &["write", "check", "verify", "critique", "answer", "judge"];
 
 /// How long to wait until calls in flight release money: as long as a call may take.
 const MAX_WAIT: Duration = Duration::from_secs(1200);

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ibid_core::ReadFailure;
 use ibid_core::domain::{
-    CoverageRow, GateStatus, ItemId, OutlineEdit, OutlineSection, RuntimeProgress, TopicRelation,
-    Vote,
+    CoverageRow, GateStatus, ItemId, Objection, OutlineEdit, OutlineSection, PatchOutcome,
+    RuntimeProgress, TopicRelation, Vote,
 };
 use ibid_core::record::{Envelope, Event, SearchOutcome};
 
@@ -99,6 +99,7 @@ pub fn event_line(envelope: &Envelope) -> Option<EventLine> {
         | Event::RuntimeProgress { .. }
         | Event::CoverageUpdated { .. }
         | Event::OutlineUpdated { .. }
+        | Event::DraftCriticized { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. } => round_line(envelope),
         Event::SearchPrepared { .. }
@@ -236,11 +237,29 @@ fn round_line(envelope: &Envelope) -> Option<EventLine> {
             },
         )),
         Event::OutlineUpdated { edits, sections } => outline_line(edits, sections),
+        Event::DraftCriticized { objections, .. } => Some(critique_line(objections)),
         Event::GapFound { item, gap, .. } => {
             Some(EventLine::neutral("gap", format!("{item}: {gap}")))
         }
         _ => None,
     }
+}
+
+/// What critics objected to, and what became of it.
+fn critique_line(objections: &[Objection]) -> EventLine {
+    let told = objections.iter().map(|it| {
+        let what = match &it.outcome {
+            PatchOutcome::Added => "added".to_owned(),
+            PatchOutcome::Removed => "removed".to_owned(),
+            PatchOutcome::Moved { to: Some(to) } => format!("moved to “{to}”"),
+            PatchOutcome::Moved { to: None } => "moved to the short answer".to_owned(),
+            PatchOutcome::Rejected { because } => format!("left, because {because}"),
+        };
+        format!("{}: {what}: “{}” ({})", it.critic.as_str(), it.sentence, it.why)
+    });
+    let told: Vec<String> = told.collect();
+    let count = pluralize(objections.len() as u64, "objection");
+    EventLine::neutral("critics", format!("{count}; {}", told.join("; ")))
 }
 
 /// What changed in the outline; `None` if only evidence was added.

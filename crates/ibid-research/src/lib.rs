@@ -23,6 +23,7 @@ mod weigh;
 mod authority;
 mod check;
 mod consistency;
+mod critique;
 mod excerpts;
 mod finding_kind;
 mod trust;
@@ -131,6 +132,8 @@ pub async fn research(
         OutputMode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
+    let draft = critique::criticize(&mut llm, &mut research, draft).await?;
+    let state = &research.state;
     let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;
     if question.mode == OutputMode::Evidence {

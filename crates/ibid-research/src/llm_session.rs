@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 
+use crate::thresholds::MIN_CAUGHT_SHARE;
 use ibid_core::domain::{ModelRole, Usage};
 use ibid_core::ports::{
     Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
@@ -24,6 +25,7 @@ pub(crate) enum LlmStep {
     Refine,
     Write,
     Verify,
+    Critique,
 }
 
 impl LlmStep {
@@ -39,6 +41,7 @@ impl LlmStep {
             LlmStep::Refine => "refine_search",
             LlmStep::Write => "write",
             LlmStep::Verify => "verify",
+            LlmStep::Critique => "critique",
         }
     }
 }
@@ -126,6 +129,8 @@ pub(crate) struct LlmSession<'a> {
     budget_spent: bool,
     /// The windows that showed to be smaller than configured, in tokens, by model.
     windows: BTreeMap<String, u32>,
+    /// How many pages a model read, and on how many of them it found an answer to what none of them says.
+    catch_trials: (u32, u32),
 }
 
 impl<'a> LlmSession<'a> {
@@ -139,7 +144,20 @@ impl<'a> LlmSession<'a> {
             fallback_reasons: BTreeMap::new(),
             budget_spent: false,
             windows: BTreeMap::new(),
+            catch_trials: (0, 0),
         }
+    }
+
+    /// Counts pages that a model `read`, and those on which it was `caught` finding an answer to what none of them says.
+    pub(crate) fn record_catch_trials(&mut self, read: u32, caught: u32) {
+        self.catch_trials.0 += read;
+        self.catch_trials.1 += caught;
+    }
+
+    /// Whether the model was caught so often that code chooses what is written from.
+    pub(crate) fn reads_poorly(&self) -> bool {
+        let (read, caught) = self.catch_trials;
+        caught > 0 && caught as f32 >= read as f32 * MIN_CAUGHT_SHARE
     }
 
     /// The model that plays `role` in `step`. Without one, the step counts as heuristic.

@@ -1,7 +1,7 @@
 //! The steps of a run that ask a model, and how much the model should reason in each.
 use super::ask::shapes::step_effort;
 use super::llm_session::LlmStep;
-use ibid_core::domain::{ModelRole, OutputMode, ReasoningEffort, Strategy};
+use ibid_core::domain::{ModelRole, OutputMode, Question, ReasoningEffort, Strategy};
 
 /// A step of a run that asks a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,10 @@ pub struct ModelStep {
     pub effort: ReasoningEffort,
 }
 
-/// The steps that ask a model in a run with `strategy` and `mode`, in the order of the flow.
-pub fn model_steps(strategy: Strategy, mode: OutputMode) -> Vec<ModelStep> {
+/// The steps that ask a model in a run of `question` with `strategy`, in the order of the flow.
+pub fn model_steps(question: &Question, strategy: Strategy) -> Vec<ModelStep> {
+    let mode = question.mode;
+    let criticizes = mode == OutputMode::Report && question.method.critique_rounds > 0;
     let supervised = strategy == Strategy::Supervisor;
     let writes = mode != OutputMode::Evidence;
     let all = [
@@ -29,6 +31,7 @@ pub fn model_steps(strategy: Strategy, mode: OutputMode) -> Vec<ModelStep> {
         (writes, "answer", ModelRole::Writer, "answer"),
         (mode == OutputMode::Report, LlmStep::Write.as_str(), ModelRole::Writer, "write"),
         (writes, LlmStep::Verify.as_str(), ModelRole::Verifier, "verify"),
+        (criticizes, LlmStep::Critique.as_str(), ModelRole::Verifier, "critique"),
     ];
     let asked = all.into_iter().filter(|row| row.0);
     asked

@@ -1,11 +1,11 @@
 //! Finds the sentences on the pages that answer the items.
-use crate::thresholds::{MAX_UNNAMED_ITEM_SCORE, MIN_NAMED_SENTENCE_OVERLAP};
+use crate::thresholds::{MAX_UNNAMED_ITEM_SCORE, MIN_NAMED_SENTENCE_OVERLAP, MIN_RELEVANCE_SHARE};
 use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, Page, Plan, Question,
-    SourceId,
+    BlockKind, Brief, ChecklistItem, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, Page,
+    Plan, Question, SourceId,
 };
 use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
 use ibid_core::record::{Event, LogSource};
@@ -201,65 +201,107 @@ async fn weigh_by_model(
         return Ok(());
     };
     let full_text = round.question.method.top_m_full_text_sources as usize;
+    let catch = catch_item(round.brief, plan)?;
+    let items: Vec<ChecklistItem> = plan.items().iter().chain([&catch]).cloned().collect();
     let mut calls = Vec::new();
     for (nth, it) in pages.iter().enumerate() {
         if nth < full_text || !it.found.evidence.is_empty() {
             let page = it.input.page;
             let shown = scorer.shown_sentences(page, &it.sentences).0;
             let title = scorer.shown_title(page);
-            let question = PageQuestion { brief: round.brief, plan, page, title, shown };
+            let question = PageQuestion { brief: round.brief, items: &items, page, title, shown };
             calls.push(ask_about_page(nth, role_model, llm.window(role_model), question));
         }
     }
     let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
     let by_words: Vec<Vec<Evidence>> =
         pages.iter_mut().map(|page| std::mem::take(&mut page.found.evidence)).collect();
-    let (mut read, mut found_any) = (0, false);
+    let mut by_model: Vec<Vec<Evidence>> = vec![Vec::new(); pages.len()];
+    let (mut read, mut caught, mut all) = (0, 0, 0);
     for (nth, model, window, found) in answers {
         llm.learn_window(role_model, window);
         llm.record_usage(LlmStep::Weigh, ModelRole::Summarizer, model);
         match found {
             Ok(rows) => {
                 read += 1;
-                let page = &mut pages[nth];
-                for row in rows {
-                    if let Some(mut it) = build_evidence(scorer, &page.input, &row, round.round)? {
-                        found_any = true;
-                        if !names_item(round.brief, plan, &it) {
-                            it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
-                        }
-                        merge_finding(&mut page.found.evidence, it);
+                caught += u32::from(rows.iter().any(|row| row.item == catch.id));
+                for row in rows.into_iter().filter(|row| row.item != catch.id) {
+                    let input = &pages[nth].input;
+                    let Some(mut it) = build_evidence(scorer, input, &row, round.round)? else {
+                        continue;
+                    };
+                    all += 1;
+                    if !names_item(round.brief, plan, &it) {
+                        it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
                     }
+                    merge_finding(&mut by_model[nth], it);
                 }
             }
             Err(fault) => llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?,
         }
     }
+    llm.record_catch_trials(read, caught);
     // A model that finds nothing anywhere is not believed where the words alone found something.
-    if read > 0 && !found_any && by_words.iter().any(|evidence| !evidence.is_empty()) {
-        let name = role_model.model.name();
-        let fault =
-            Error::new(ErrorKind::Malformed, format!("{name} found nothing on {read} pages"));
+    let fault = if read > 0 && all == 0 && by_words.iter().any(|evidence| !evidence.is_empty()) {
+        Some(format!("found nothing on {read} pages"))
+    } else {
+        llm.reads_poorly()
+            .then(|| format!("found on {caught} of {read} pages what none of them says"))
+    };
+    if let Some(fault) = fault {
+        let fault = format!("{} {fault}", role_model.model.name());
+        let fault = Error::new(ErrorKind::Malformed, fault);
         llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?;
     }
-    for (page, by_words) in pages.iter_mut().zip(by_words) {
-        add_missed(&mut page.found.evidence, by_words);
+    let claims = by_words.iter().flatten().map(|it| scorer.relevance(&it.claim));
+    let least = claims.fold(0.0, f32::max) * MIN_RELEVANCE_SHARE;
+    for ((page, by_words), mut by_model) in pages.iter_mut().zip(by_words).zip(by_model) {
+        page.found.evidence = if llm.reads_poorly() {
+            // What words found leads, and of the rest only what names its item and says about as much of the question is used.
+            by_model.retain(|it| {
+                names_item(round.brief, plan, it) && scorer.relevance(&it.claim) >= least
+            });
+            let mut leading = by_words;
+            add_missed(&mut leading, by_model);
+            leading
+        } else {
+            add_missed(&mut by_model, by_words);
+            by_model
+        };
     }
     Ok(())
 }
 
-/// Adds the findings by words that the model's findings do not cover. A model can replace a finding by its
-/// own words on the same sentences, but not remove it.
-fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
-    for evidence in by_words {
-        let covered = by_model.iter().any(|finding| {
+/// An item that no page answers, to catch a model that finds something for whatever it is asked. It shares no word with the question.
+fn catch_item(brief: &Brief, plan: &Plan) -> Result<ChecklistItem> {
+    let items = plan.items().iter().map(|item| format!("{} {}", item.heading, item.asks));
+    let asked: Vec<String> = items.chain([brief.question.clone()]).collect();
+    let asked = content_stems(&asked.join(" "));
+    let last = plan.items().iter().map(|item| item.id.number()).max().unwrap_or_default();
+    let topics = &prompts::prompt_lines()?.catch_items;
+    let foreign = |text: &&String| content_stems(text).iter().all(|stem| !asked.contains(stem));
+    let asks = topics.iter().find(foreign).or(topics.first()).cloned().unwrap_or_default();
+    Ok(ChecklistItem {
+        id: ItemId::new(last + 1),
+        heading: asks.clone(),
+        asks,
+        terms: Vec::new(),
+        query: String::new(),
+    })
+}
+
+/// Adds the `missed` findings that the `leading` ones do not cover. A model can replace a finding by words by its own words on the
+/// same sentences, but not remove it.
+fn add_missed(leading: &mut Vec<Evidence>, missed: Vec<Evidence>) {
+    for evidence in missed {
+        let covered = leading.iter().any(|finding| {
             finding.passage.first() <= evidence.passage.last()
                 && evidence.passage.first() <= finding.passage.last()
                 // Two neighbouring sentences may say different things.
                 && stem_overlap(&evidence.claim, &finding.claim) >= MIN_NAMED_SENTENCE_OVERLAP
         });
         if !covered {
-            by_model.push(evidence);
+            leading.push(evidence);
         }
     }
 }
@@ -267,7 +309,7 @@ fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
 /// What a model is asked about a page: which of the `shown` sentences answer which item of the plan.
 struct PageQuestion<'a> {
     brief: &'a Brief,
-    plan: &'a Plan,
+    items: &'a [ChecklistItem],
     page: &'a Page,
     title: &'a str,
     shown: Vec<usize>,
@@ -300,11 +342,11 @@ async fn findings_on_page(
     window: u32,
     question: &PageQuestion<'_>,
 ) -> Result<Vec<WeighReplyRow>> {
-    let PageQuestion { brief, plan, page, title, shown } = question;
+    let PageQuestion { brief, items, page, title, shown } = question;
     let language = language_name(Some(&brief.lang));
     let plain = WeighPrompt {
         question: brief.effective_question(),
-        items: plan.items(),
+        items,
         title,
         sentences: &[],
         most: MAX_FINDINGS,

@@ -23,8 +23,8 @@ use super::ask::{
     self,
     fit::{self, ContextWindow, PromptPart},
     shapes::{
-        AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
-        language_name,
+        ANSWER_CHARS, AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply as Answer,
+        WrittenSentence, language_name,
     },
 };
 use super::draft::{DraftLine, DraftSection, ReportDraft};
@@ -43,9 +43,9 @@ use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::thresholds::MIN_ANSWERING_SCORE;
 pub(crate) use evidence::best_first;
-use evidence::{evidence_rows, resolve_evidence, without_label};
+use evidence::{evidence_on_question, evidence_rows, resolve_evidence, without_label};
 pub(crate) use kept_sentences::dedup_sentences;
-use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant, extend_sections};
+use kept_sentences::{MAX_PARAGRAPH_SENTENCES, add_to_picked, cut_irrelevant, extend_sections};
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
@@ -103,6 +103,9 @@ pub(crate) async fn compose(
         _ => llm.role_model(LlmStep::Write, role),
     };
     if let Some(role_model) = role_model {
+        let allowed = llm
+            .reads_poorly()
+            .then(|| evidence_on_question(&state.notes, &mut research.scorer, &draft));
         let writer = WriteContext {
             role_model,
             window: llm.window(role_model) as usize,
@@ -111,6 +114,7 @@ pub(crate) async fn compose(
             notes: &state.notes,
             language: language_name(Some(&brief.lang)),
             picked: draft.short.iter().flat_map(|it| it.evidence.clone()).collect(),
+            allowed,
             may_ask: last.as_ref().map_or(0, |revision| revision.nth)
                 < question.method.max_refinement_iterations,
             last,
@@ -151,6 +155,9 @@ struct WriteContext<'a> {
     language: String,
     /// The evidence of the short answer that was made without a model.
     picked: Vec<EvidenceId>,
+    /// The evidence to write from, where code leads because the model reads poorly: what it writes is then added to what code
+    /// picked. All of it if `None`.
+    allowed: Option<BTreeSet<EvidenceId>>,
     /// Whether it may still ask for searches.
     may_ask: bool,
     /// The draft to revise; `None` the first time.
@@ -182,7 +189,10 @@ impl<'a> WriteContext<'a> {
     ) -> Result<()> {
         let stage = DraftPreview::new(log);
         let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
-        parts.push(Box::pin(async { Some(self.write_answer().await) }));
+        // A model that reads poorly would answer with whatever it saw first.
+        if self.allowed.is_none() || draft.short.is_empty() {
+            parts.push(Box::pin(async { Some(self.write_answer().await) }));
+        }
         if self.question.mode == OutputMode::Report {
             parts.extend(self.write_sections(&stage));
         }
@@ -198,9 +208,11 @@ impl<'a> WriteContext<'a> {
                     let line = line.filter(|it| !is_less_direct(scorer, it, &draft.short));
                     if let Some(answer) = line {
                         draft.short = short_with_picked(&answer, &draft.short);
-                        draft.answer = Some(answer);
-                        draft.answer_by_code = false;
                         draft.verdict = None;
+                        if answer.text.chars().count() <= ANSWER_CHARS {
+                            draft.answer = Some(answer);
+                            draft.answer_by_code = false;
+                        }
                     }
                     (opening, closing) = (introduction, conclusion);
                 }
@@ -223,6 +235,10 @@ impl<'a> WriteContext<'a> {
         }
         draft.reworded += cut_irrelevant(self.brief.kind, &mut written, self.notes, scorer)?;
         draft.more.truncate(MAX_WRITER_SEARCHES);
+        if self.allowed.is_some() {
+            add_to_picked(&mut draft.sections, written, self.brief.kind);
+            return Ok(());
+        }
         // Items that the model left out keep their picked sections.
         let mut covered: Vec<ItemId> = Vec::new();
         for it in &self.notes.plan.writing.sections {
@@ -372,9 +388,13 @@ impl<'a> WriteContext<'a> {
         // What a newer edition replaced is shown as one side of a conflict, and nowhere else.
         let replaced =
             heuristic::editions::superseded_sources(&self.notes.sources, &self.question.text);
-        let stands = |it: &&Evidence| !replaced.contains(&it.source);
+        let stands = |it: &&Evidence| {
+            let allowed = self.allowed.as_ref();
+            !replaced.contains(&it.source) && allowed.is_none_or(|ids| ids.contains(&it.id))
+        };
         let serving: Vec<&Evidence> = all.iter().copied().filter(serves).filter(stands).collect();
-        if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }
+        let few = serving.len() < MIN_SERVING_EVIDENCE && self.allowed.is_none();
+        if few { all } else { serving }
     }
 
     /// Writes the sections of a group from their evidence; `None` without any. A revision adds to what was written.

@@ -1,6 +1,7 @@
 //! The method with a model in every role: what it says well is used, what it says badly never reaches the report.
 mod aloud;
 mod clarify;
+mod critics;
 mod mended;
 mod obeying;
 mod orders;
@@ -342,7 +343,7 @@ async fn sections_without_items_are_written_and_take_the_place_of_the_program_s_
 async fn the_steps_of_a_run_are_known_beforehand_with_their_roles_and_efforts() {
     let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
     let (_, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
-    let steps = ibid_research::model_steps(Strategy::Checklist, OutputMode::Report);
+    let steps = ibid_research::model_steps(&question("What is cork?"), Strategy::Checklist);
     for it in &events {
         if let Event::LlmCompleted { role, step, .. } = it {
             assert!(steps.iter().any(|it| it.name == step && it.role == *role), "{step} {role:?}");

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
-    Judgement, ModelRole, OutlineEdit, OutlineSection, Owner, Plan, Question, Rating,
+    Judgement, ModelRole, Objection, OutlineEdit, OutlineSection, Owner, Plan, Question, Rating,
     ReasoningEffort, Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy,
     TopicRelation, Usage, Variation, Vertical, WordOrigin,
 };
@@ -223,6 +223,9 @@ pub enum Event {
     /// The outline of the report after these edits: its sections in order, each with its own evidence and what it lacks.
     #[serde(rename = "outline.updated")]
     OutlineUpdated { edits: Vec<OutlineEdit>, sections: Vec<OutlineSection> },
+    /// The draft was criticized: each objection with what became of it.
+    #[serde(rename = "draft.criticized")]
+    DraftCriticized { round: u32, objections: Vec<Objection> },
     /// An item is still open; the next round searches for this.
     #[serde(rename = "gap.found")]
     GapFound { item: ItemId, gap: String, gap_query: String },

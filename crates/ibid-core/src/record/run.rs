@@ -278,6 +278,7 @@ impl Run {
             | Event::DocumentFailed { .. }
             | Event::EvidenceRejected { .. }
             | Event::EvidenceMerged { .. }
+            | Event::DraftCriticized { .. }
             | Event::GapFound { .. }
             | Event::ConflictFound { .. }
             | Event::BudgetWarning { .. }

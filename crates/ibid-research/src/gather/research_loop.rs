@@ -48,7 +48,7 @@ pub(crate) struct ResearchLoop<'a> {
     pub(crate) scorer: RelevanceScorer,
     pub(super) coverage: CoverageState,
     /// Whether a model writes the report.
-    pub(super) has_writer: bool,
+    pub(crate) has_writer: bool,
     pub(super) disputes: Disputes,
     pub(super) hits: HitPool,
     pub(super) sent_queries: BTreeSet<Vec<String>>,

@@ -287,6 +287,8 @@ words!(
         again: String,
         shorter: String,
         context: String,
+        critique: BTreeMap<String, String>,
+        catch_items: Vec<String>,
     }
 );
 
@@ -418,6 +420,7 @@ const ASKED: &[(&str, &str)] = &[
     ("refine_search.md", include_str!("refine_search.md")),
     ("weigh.md", include_str!("weigh.md")),
     ("cover.md", include_str!("cover.md")),
+    ("critique.md", include_str!("critique.md")),
     ("write.md", include_str!("write.md")),
     ("answer.md", include_str!("answer.md")),
     ("answer_report.md", include_str!("answer_report.md")),

@@ -1,6 +1,12 @@
 //! Which evidence a written sentence rests on.
+use std::collections::BTreeSet;
+
 use crate::ask::shapes::EvidenceRow;
-use crate::thresholds::{MIN_NAMED_EVIDENCE_OVERLAP, MIN_OTHER_EVIDENCE_OVERLAP};
+use crate::draft::ReportDraft;
+use crate::heuristic::score::RelevanceScorer;
+use crate::thresholds::{
+    MIN_NAMED_EVIDENCE_OVERLAP, MIN_OTHER_EVIDENCE_OVERLAP, MIN_RELEVANCE_SHARE,
+};
 use ibid_core::domain::words::{Number, numbers, stem_overlap};
 use ibid_core::domain::{Evidence, EvidenceId, EvidenceStore};
 
@@ -58,6 +64,31 @@ fn resolve_by_words(text: &str, named: Vec<EvidenceId>, all: &[&Evidence]) -> Ve
         Some((share, id)) if share >= MIN_OTHER_EVIDENCE_OVERLAP => vec![id],
         _ => named,
     }
+}
+
+/// The evidence that code finds to be on the question or on a part of it, and all that `draft` cites.
+pub(super) fn evidence_on_question(
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    draft: &ReportDraft,
+) -> BTreeSet<EvidenceId> {
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let findings = draft.findings.iter().map(|finding| &finding.0);
+    let cited = draft.short.iter().chain(findings).chain(sections);
+    let mut ids: BTreeSet<EvidenceId> = cited.flat_map(|line| line.evidence.clone()).collect();
+    let relevance: Vec<(EvidenceId, f32)> = notes
+        .evidence
+        .iter()
+        .map(|it| {
+            let parts = it.items.iter().map(|item| scorer.part_relevance(*item, &it.claim));
+            let of_parts = parts.fold(0.0, f32::max);
+            (it.id, scorer.relevance(&it.claim).max(of_parts))
+        })
+        .collect();
+    let best = relevance.iter().map(|pair| pair.1).fold(0.0, f32::max);
+    let near = |pair: &&(EvidenceId, f32)| pair.1 > 0.0 && pair.1 >= best * MIN_RELEVANCE_SHARE;
+    ids.extend(relevance.iter().filter(near).map(|pair| pair.0));
+    ids
 }
 
 /// The evidence as rows of a prompt, each with its label in `from`.

@@ -11,7 +11,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::words::content_stems;
-use ibid_core::domain::{EvidenceStore, ItemId, QuestionKind};
+use ibid_core::domain::{EvidenceId, EvidenceStore, ItemId, QuestionKind, SectionLayout};
 
 /// Maximum number of sentences of a paragraph.
 pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
@@ -110,6 +110,33 @@ pub(super) fn extend_sections(sections: &mut Vec<DraftSection>, more: Vec<DraftS
     }
 }
 
+/// Adds to the sections that code `picked` those of the sentences that a model wrote which cite what no section cites yet. Steps and
+/// lists are left as they are.
+pub(super) fn add_to_picked(
+    picked: &mut Vec<DraftSection>,
+    mut written: Vec<DraftSection>,
+    kind: QuestionKind,
+) {
+    let mut cited: BTreeSet<EvidenceId> = BTreeSet::new();
+    for line in picked.iter().flat_map(|section| section.paragraphs.iter().flatten()) {
+        cited.extend(&line.evidence);
+    }
+    for section in &mut written {
+        for paragraph in &mut section.paragraphs {
+            paragraph.retain(|line| line.evidence.iter().all(|id| !cited.contains(id)));
+        }
+        section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+    }
+    let laid_out = |title: &str| {
+        picked.iter().any(|it| it.title == title && it.layout != SectionLayout::Prose)
+    };
+    written.retain(|section| !section.paragraphs.is_empty() && !laid_out(&section.title));
+    if !matches!(kind, QuestionKind::HowTo | QuestionKind::List) {
+        extend_sections(picked, written);
+        *picked = dedup_sentences(std::mem::take(picked));
+    }
+}
+
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
 /// such as an introduction, gives way to those that answer one.
 pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
@@ -137,7 +164,7 @@ mod tests {
     use super::*;
     use crate::plan_from_brief;
     use crate::test_support::brief;
-    use ibid_core::domain::{ItemId, SectionLayout};
+    use ibid_core::domain::ItemId;
 
     fn kept(asked: &str, lines: &[&str]) -> Vec<String> {
         let brief = brief(asked);

@@ -360,6 +360,7 @@ pub(super) fn redact_event(it: &mut Event) {
         | Event::EvidenceMerged { .. }
         | Event::CoverageUpdated { .. }
         | Event::OutlineUpdated { .. }
+        | Event::DraftCriticized { .. }
         | Event::GateJudged { .. }
         | Event::GapFound { .. }
         | Event::ConflictFound { .. }

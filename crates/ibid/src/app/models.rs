@@ -283,6 +283,8 @@ const REPORT_TOKENS: u64 = 6_000;
 const CHECK_TOKENS: (u64, u64) = (500, 120);
 /// Sentences of a report that are checked.
 const CHECKED_SENTENCES: u64 = 40;
+/// Tokens of the objections of a critic.
+const CRITIQUE_TOKENS: u64 = 1_000;
 /// Items of a plan, at most.
 const PLAN_ITEMS: u64 = 7;
 
@@ -315,6 +317,8 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<CostE
         // A writer gets all findings that fit.
         (ModelRole::Writer, 2 + 2 * refinements, u64::MAX, REPORT_TOKENS),
         (ModelRole::Verifier, CHECKED_SENTENCES, CHECK_TOKENS.0, CHECK_TOKENS.1),
+        // Three critics see the draft and the evidence that it does not tell.
+        (ModelRole::Verifier, 3 * u64::from(method.critique_rounds), u64::MAX, CRITIQUE_TOKENS),
     ];
     let mut sum = CostEstimate { calls: 0, tokens_in: 0, tokens_out: 0, usd: Some(0.0) };
     for (role, calls, sent, received) in by_role {
@@ -348,7 +352,7 @@ pub fn reasoning_steps(
     strategy: Strategy,
 ) -> Result<Vec<(&'static str, ReasoningEffort)>> {
     let mut steps = Vec::new();
-    for step in model_steps(strategy, question.mode) {
+    for step in model_steps(question, strategy) {
         let Some(spec) = question.models.get(&step.role) else {
             continue;
         };

@@ -2,14 +2,14 @@
 use ibid_core::ReadFailure;
 use ibid_core::domain::{
     Answer, Block, BlockKind, Brief, Budget, ChecklistItem, Citation, Claim, ClaimId, Complexity,
-    Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceGate, EvidenceId, EvidenceStore, Finding, FindingKind, GateStatus, GateVerdict,
-    IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, OpenItem, OutlineEdit,
-    OutlineSection, OutputMode, Page, PageDraft, Plan, QualityPart, QualityScore, Question,
-    QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks, ResearchSettings, RunId,
-    RuntimeProgress, Section, SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind,
-    Stance, StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage,
-    Variation, Vertical, Vote, WordOrigin, WritingPlan, YesNo,
+    Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Critic, Effort,
+    Evidence, EvidenceGate, EvidenceId, EvidenceStore, Finding, FindingKind, GateStatus,
+    GateVerdict, IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, Objection, OpenItem,
+    OutlineEdit, OutlineSection, OutputMode, Page, PageDraft, PatchOutcome, Plan, QualityPart,
+    QualityScore, Question, QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks,
+    ResearchSettings, RunId, RuntimeProgress, Section, SectionLayout, SectionPlan, ShareLink,
+    Source, SourceId, SourceKind, Stance, StopReason, Strategy, TeamSettings, TopicRelation,
+    UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote, WordOrigin, WritingPlan, YesNo,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -170,6 +170,25 @@ fn research() -> Vec<Event> {
                 answered: true,
             }],
         },
+        Event::DraftCriticized {
+            round: 1,
+            objections: [
+                PatchOutcome::Added,
+                PatchOutcome::Removed,
+                PatchOutcome::Moved { to: Some("Care".to_owned()) },
+                PatchOutcome::Moved { to: None },
+                PatchOutcome::Rejected { because: "a sentence says it already".to_owned() },
+            ]
+            .map(|outcome| Objection {
+                critic: Critic::Reader,
+                by: Some("openai/gpt-5-mini".to_owned()),
+                section: Some("Care".to_owned()),
+                sentence: "Cork floats.".to_owned(),
+                why: "an earlier sentence says the same".to_owned(),
+                outcome,
+            })
+            .to_vec(),
+        },
         Event::GapFound {
             item: ItemId::new(1),
             gap: "one voice only".to_owned(),
@@ -282,6 +301,7 @@ fn method() -> ResearchSettings {
         next_k_chunked_sources: 5,
         top_n_chunks_per_source: 3,
         max_refinement_iterations: 3,
+        critique_rounds: 1,
         final_report_max_length: 0,
         summary_tokens: 300,
         max_sources: 20,

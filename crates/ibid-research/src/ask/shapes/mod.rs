@@ -2,12 +2,14 @@
 //!
 //! A reply is not yet a domain type: the step makes one from it. Schemas are strict (every property required,
 //! no others) and bound their lists, which is what stops a small model under constrained decoding.
+mod critique;
 mod judging;
 mod planning;
 mod reading;
 mod supervising;
 mod writing;
 
+pub use critique::{CritiquePrompt, CritiqueReply, CritiqueReplyRow, FlawKind, SentenceRow};
 pub use judging::{JudgeAnswerPrompt, JudgeProcessPrompt, JudgeReply, JudgeReplyPart};
 pub(crate) use planning::add_change_requests;
 pub use planning::{
@@ -22,6 +24,7 @@ pub use supervising::{
     AssignmentRow, NoteRow, RefineSearchPrompt, RefineSearchReply, ResearcherAction,
     ResearcherPrompt, ResearcherReply, SupervisePrompt, SuperviseReply, SupervisorAction,
 };
+pub(crate) use writing::ANSWER_CHARS;
 pub use writing::{
     AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply, WrittenSection,
     WrittenSentence,
@@ -61,7 +64,7 @@ fn max_answer_tokens(step: &str) -> u32 {
     match step {
         "answer" | "verify" | "cover" => 600,
         "refine" | "queries" | "supervise" | "research" | "refine_search" | "judge_answer"
-        | "judge_process" => 1_000,
+        | "judge_process" | "critique" => 1_000,
         "answer_report" => 1_500,
         _ => 2_500,
     }
@@ -70,7 +73,7 @@ fn max_answer_tokens(step: &str) -> u32 {
 /// How much a model should reason in a step: little where it judges or rewords what it is shown.
 pub(crate) fn step_effort(step: &str) -> ReasoningEffort {
     match step {
-        "plan" | "supervise" | "research" | "write" => ReasoningEffort::Medium,
+        "plan" | "supervise" | "research" | "write" | "critique" => ReasoningEffort::Medium,
         _ => ReasoningEffort::Low,
     }
 }

@@ -13,8 +13,8 @@ use ibid_core::Result;
 use ibid_core::domain::{EvidenceId, WritingPlan};
 use ibid_core::ports::Prompt;
 
-/// Longest answer, in characters.
-const ANSWER_CHARS: usize = 140;
+/// Longest answer in one line, in characters.
+pub(crate) const ANSWER_CHARS: usize = 140;
 
 /// The tag by which models trained for it ask for more in the middle of a draft. Readers never see it.
 const MORE_INFO: &str = "<request_more_info";
@@ -43,12 +43,12 @@ fn evidence_label(id: EvidenceId) -> String {
 }
 
 /// The evidence with the label `name`, if it was shown.
-fn evidence_by_label(name: &str, shown: &[EvidenceRow<'_>]) -> Option<EvidenceId> {
+pub(super) fn evidence_by_label(name: &str, shown: &[EvidenceRow<'_>]) -> Option<EvidenceId> {
     let id = shown.iter().map(|evidence_row| evidence_row.id);
     id.into_iter().find(|id| evidence_label(*id) == name)
 }
 
-fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
+pub(super) fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
     let lines: Vec<String> = evidence
         .iter()
         .map(|evidence_row| {
@@ -59,7 +59,7 @@ fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
     untrusted("evidence", &lines.join("\n"))
 }
 
-fn evidence_labels(evidence: &[EvidenceRow<'_>]) -> Vec<String> {
+pub(super) fn evidence_labels(evidence: &[EvidenceRow<'_>]) -> Vec<String> {
     evidence.iter().map(|evidence_row| evidence_label(evidence_row.id)).collect()
 }
 
@@ -321,7 +321,8 @@ impl AnswerPrompt<'_> {
     /// A sentence that says what is wrong.
     pub fn check(&self, answer: &AnswerReply) -> std::result::Result<(), String> {
         let length = answer.answer.trim().chars().count();
-        ensure_that(length <= ANSWER_CHARS, || {
+        // In a report it is one sentence of several, and the one line is cut from it.
+        ensure_that(self.whole || length <= ANSWER_CHARS, || {
             format!("`answer` has {length} characters; {ANSWER_CHARS} are allowed")
         })?;
         check_no_citations(&answer.answer)?;

@@ -1,0 +1,118 @@
+use ibid_core::domain::{
+    Block, BlockKind, Confidence, ConfidenceMark, Evidence, ItemId, Objection, Page, PageDraft,
+    Plan, SectionLayout, SourceId,
+};
+
+use super::*;
+use crate::draft::DraftSection;
+use crate::heuristic::score::RelevanceScorer;
+use crate::outline::EvidenceAssignment;
+use crate::plan_from_brief;
+use crate::test_support::{brief, evidence};
+
+const ASKED: &str = "What does the harvest of cork cost per tree?";
+
+fn line(text: &str, id: u32) -> DraftLine {
+    DraftLine { text: text.to_owned(), evidence: vec![EvidenceId::new(id)] }
+}
+
+fn section(title: &str, lines: &[DraftLine]) -> DraftSection {
+    DraftSection {
+        title: title.to_owned(),
+        item: Some(ItemId::new(1)),
+        layout: SectionLayout::Prose,
+        paragraphs: vec![lines.to_vec()],
+    }
+}
+
+fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportDraft {
+    ReportDraft {
+        title: ASKED.to_owned(),
+        short: short.to_vec(),
+        verdict: None,
+        confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
+        introduction: Vec::new(),
+        conclusion: Vec::new(),
+        conclusion_by_code: false,
+        answer: None,
+        answer_by_code: false,
+        findings: Vec::new(),
+        comparison: None,
+        sections,
+        conflicts: Vec::new(),
+        open: Vec::new(),
+        reworded: 0,
+        more: Vec::new(),
+    }
+}
+
+/// Runs the critics of code over `draft`, with evidence that says each of `claims`.
+fn criticized(draft: ReportDraft, claims: &[&str]) -> (ReportDraft, Vec<Objection>) {
+    let brief = brief(ASKED);
+    let plan: Plan = plan_from_brief(&brief).unwrap();
+    let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+    let mut notes = EvidenceStore::new(plan.clone());
+    for (id, claim) in (1..).zip(claims) {
+        let page = Page::new(PageDraft {
+            url: format!("https://s{id}.example/"),
+            blocks: vec![Block::new(BlockKind::Prose, *claim)],
+            ..Default::default()
+        });
+        notes.evidence.push(Evidence {
+            claim: (*claim).to_owned(),
+            passage: page.passage(0, 0).unwrap(),
+            source: SourceId::new(id),
+            ..evidence(id, &[1])
+        });
+    }
+    let mut outline = Outline::from_plan(&plan, EvidenceAssignment::FirstItem);
+    let best: Vec<&Evidence> = notes.evidence.iter().collect();
+    outline.update(&plan, &best, &[]);
+    let found = DraftResearch { notes: &notes, outline: &outline };
+    let proposed = by_code::object(&draft, ASKED, found, &mut scorer);
+    let mut patcher = DraftPatcher::new(found, &mut scorer, draft);
+    let objections = patcher.apply_all(proposed).unwrap();
+    (patcher.into_draft(), objections)
+}
+
+fn texts(draft: &ReportDraft) -> Vec<&str> {
+    section_lines(draft).map(|pair| pair.1.text.as_str()).collect()
+}
+
+#[test]
+fn what_answers_best_is_added_and_leads() {
+    let old = line("Cork forests are old.", 1);
+    let title = {
+        let plan = plan_from_brief(&brief(ASKED)).unwrap();
+        plan.writing.sections[0].title.clone()
+    };
+    let before = draft(&[old.clone()], vec![section(&title, &[old])]);
+    let costs = "The harvest of cork costs 3 euros per tree.";
+    let (after, objections) = criticized(before, &["Cork forests are old.", costs]);
+    assert!(texts(&after).contains(&costs), "{objections:?}");
+    assert_eq!(objections[0].critic, Critic::Coverage);
+    assert_eq!(objections[0].outcome, PatchOutcome::Added);
+    // In the next round the short answer gives way to it.
+    let (last, objections) = criticized(after, &["Cork forests are old.", costs]);
+    assert_eq!(last.short[0].text, costs, "{objections:?}");
+    assert_eq!(objections[0].outcome, PatchOutcome::Moved { to: None });
+    // Then nothing is left to object to.
+    assert!(criticized(last, &["Cork forests are old.", costs]).1.is_empty());
+}
+
+#[test]
+fn a_sentence_that_says_the_same_is_removed_unless_it_is_all_that_a_section_has() {
+    let first = line("The harvest of cork costs 3 euros per tree.", 1);
+    let again = line("For each tree the harvest of cork costs 3 euros.", 2);
+    let other = line("The harvest of cork takes two people a day.", 3);
+    let claims = [first.text.clone(), again.text.clone(), other.text.clone()];
+    let claims: Vec<&str> = claims.iter().map(String::as_str).collect();
+    let both = vec![section("Costs", &[first.clone()]), section("Work", &[again.clone(), other])];
+    let (after, objections) = criticized(draft(&[first.clone()], both), &claims);
+    assert_eq!(texts(&after).len(), 2, "{objections:?}");
+    assert_eq!(objections[0].outcome, PatchOutcome::Removed);
+    let alone = vec![section("Costs", &[first.clone()]), section("Work", &[again])];
+    let (after, objections) = criticized(draft(&[first], alone), &claims[..2]);
+    assert_eq!(texts(&after).len(), 2);
+    assert!(matches!(objections[0].outcome, PatchOutcome::Rejected { .. }), "{objections:?}");
+}

@@ -35,6 +35,7 @@ mod changed_fact;
 mod concurrency;
 mod draft;
 mod grounding;
+mod merge_drafts;
 mod report_length;
 mod research_state;
 mod run_context;

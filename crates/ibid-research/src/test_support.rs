@@ -1,8 +1,10 @@
 //! What unit tests of several modules start from.
 use ibid_core::domain::{
-    Block, BlockKind, Brief, Evidence, EvidenceId, ItemId, Page, PageDraft, SourceId, Stance,
+    Block, BlockKind, Brief, Confidence, ConfidenceMark, Evidence, EvidenceId, ItemId, Page,
+    PageDraft, SourceId, Stance,
 };
 
+use crate::draft::{DraftLine, DraftSection, ReportDraft};
 use crate::heuristic::intake::subjects;
 use crate::heuristic::question_kind::question_kind;
 use crate::prompts;
@@ -41,5 +43,28 @@ pub(crate) fn evidence(id: u32, items: &[u32]) -> Evidence {
         confidence: 0.5,
         contradiction_or_uncertainty: false,
         round: 1,
+    }
+}
+
+/// A draft with a short answer and sections alone.
+pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportDraft {
+    ReportDraft {
+        title: "Cork".to_owned(),
+        short: short.to_vec(),
+        verdict: None,
+        confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
+        introduction: Vec::new(),
+        conclusion: Vec::new(),
+        conclusion_by_code: false,
+        answer: None,
+        answer_by_code: false,
+        findings: Vec::new(),
+        comparison: None,
+        sections,
+        variants: Vec::new(),
+        conflicts: Vec::new(),
+        open: Vec::new(),
+        reworded: 0,
+        more: Vec::new(),
     }
 }

@@ -12,19 +12,21 @@ use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
 
+mod answer;
 mod evidence;
 mod kept_sentences;
 mod patch;
 mod preview;
 mod section_groups;
 mod short_answer;
+mod variants;
 
 use super::ask::{
     self,
     fit::{self, ContextWindow, PromptPart},
     shapes::{
-        ANSWER_CHARS, AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply as Answer,
-        WrittenSentence, language_name,
+        ANSWER_CHARS, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
+        language_name,
     },
 };
 use super::draft::{DraftLine, DraftSection, ReportDraft};
@@ -57,16 +59,17 @@ const ANSWER_TOKENS: usize = 6_000;
 /// form, twice.
 const REPORT_TOKENS: usize = 600;
 const TOKENS_PER_EVIDENCE: usize = 120;
-/// Maximum amount of evidence for the one-line answer.
-const MAX_ANSWER_EVIDENCE: usize = 12;
 /// Least evidence that serves the items for the rest to be left out.
 const MIN_SERVING_EVIDENCE: usize = 3;
 /// How often a prompt that was too long is sent again with less evidence.
 const MAX_SHRINKS: usize = 3;
+/// Temperature of the drafts after the first, so that they differ.
+const VARIANT_TEMPERATURE: f32 = 0.7;
 /// Maximum number of searches that a writer may ask for at a time.
 const MAX_WRITER_SEARCHES: usize = 2;
 
 /// An earlier draft to revise with more evidence.
+#[derive(Clone, Copy)]
 pub(crate) struct Revision<'a> {
     pub(crate) draft: &'a ReportDraft,
     /// The evidence that it was written from.
@@ -118,6 +121,7 @@ pub(crate) async fn compose(
             may_ask: last.as_ref().map_or(0, |revision| revision.nth)
                 < question.method.max_refinement_iterations,
             last,
+            variant: 0,
         };
         writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
     }
@@ -145,6 +149,7 @@ fn settle_outline(research: &mut ResearchLoop<'_>) {
 }
 
 /// What a model writes from.
+#[derive(Clone)]
 struct WriteContext<'a> {
     role_model: &'a RoleModel,
     /// Context window in tokens.
@@ -162,6 +167,8 @@ struct WriteContext<'a> {
     may_ask: bool,
     /// The draft to revise; `None` the first time.
     last: Option<Revision<'a>>,
+    /// Which of several drafts of the same sections it writes, from 0.
+    variant: u32,
 }
 
 /// A model's usage and its result.
@@ -188,19 +195,26 @@ impl<'a> WriteContext<'a> {
         scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let stage = DraftPreview::new(log);
-        let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
+        let variants = self.variants();
+        let mut parts: Vec<BoxFuture<'_, (u32, Option<ModelOutcome<'_, WriterOutput>>)>> =
+            Vec::new();
         // A model that reads poorly would answer with whatever it saw first.
         if self.allowed.is_none() || draft.short.is_empty() {
-            parts.push(Box::pin(async { Some(self.write_answer().await) }));
+            parts.push(Box::pin(async { (0, Some(self.write_answer().await)) }));
         }
         if self.question.mode == OutputMode::Report {
-            parts.extend(self.write_sections(&stage));
+            for writer in [self].into_iter().chain(&variants) {
+                let stage = (writer.variant == 0).then_some(&stage);
+                let calls = writer.write_sections(stage).into_iter();
+                parts.extend(calls.map(|call| call.map(|it| (writer.variant, it)).boxed()));
+            }
         }
         let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
         let mut written = Vec::new();
+        let mut others: Vec<Vec<DraftSection>> = vec![Vec::new(); variants.len()];
         let (mut opening, mut closing) = (Vec::new(), Vec::new());
         while let Some(part) = parts.next().await {
-            let Some((model, part)) = part else { continue };
+            let (variant, Some((model, part))) = part else { continue };
             llm.record_usage(LlmStep::Write, ModelRole::Writer, model);
             match part {
                 Ok(WriterOutput::Answer { line, introduction, conclusion }) => {
@@ -216,6 +230,9 @@ impl<'a> WriteContext<'a> {
                     }
                     (opening, closing) = (introduction, conclusion);
                 }
+                Ok(WriterOutput::Sections(sections, _)) if variant > 0 => {
+                    extend_sections(&mut others[variant as usize - 1], sections);
+                }
                 Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     extend_sections(&mut written, sections);
@@ -226,7 +243,9 @@ impl<'a> WriteContext<'a> {
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
                 Err(fault) => {
-                    stage.discard();
+                    if variant == 0 {
+                        stage.discard();
+                    }
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
             }
@@ -234,6 +253,13 @@ impl<'a> WriteContext<'a> {
             stage.release(&draft.short);
         }
         draft.reworded += cut_irrelevant(self.brief.kind, &mut written, self.notes, scorer)?;
+        for other in &mut others {
+            cut_irrelevant(self.brief.kind, other, self.notes, scorer)?;
+        }
+        draft.variants = match &self.last {
+            Some(last) => last.draft.variants.clone(),
+            None => others,
+        };
         draft.more.truncate(MAX_WRITER_SEARCHES);
         if self.allowed.is_some() {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
@@ -304,58 +330,11 @@ impl<'a> WriteContext<'a> {
         previewed.collect()
     }
 
-    async fn write_answer(&self) -> ModelOutcome<'a, WriterOutput> {
-        let model = TrackedModel::new(self.role_model);
-        let answer = self.request_answer(&model).await;
-        (model, answer)
-    }
-
-    async fn request_answer(&self, model: &TrackedModel<'a>) -> Result<WriterOutput> {
-        let mut best = best_first(self.notes, self.notes.evidence.iter());
-        // Small models use what they see first, so the evidence of the heuristic answer goes first.
-        best.sort_by_key(|it| !self.picked.contains(&it.id));
-        let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
-        let rows: Vec<EvidenceRow<'_>> =
-            evidence_rows(&best, &from).take(MAX_ANSWER_EVIDENCE).collect();
-        if let Some(kept) = self.kept_answer(rows.iter().map(|row| row.id)) {
-            return Ok(kept);
-        }
-        let prompt_input = AnswerPrompt {
-            question: self.brief.effective_question(),
-            evidence: &rows,
-            language: &self.language,
-            whole: self.question.mode == OutputMode::Report,
-        };
-        let answer =
-            ask::ask_typed(model, prompt_input.prompt()?, |it| prompt_input.check(it)).await?;
-        let AnswerReply { answer: line, introduction, conclusion, .. } = &answer.value;
-        let text = without_label(line).to_owned();
-        let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
-        let known = self.has_known_names(&text, "", &evidence);
-        let lines = |sentences: &[WrittenSentence]| -> Vec<DraftLine> {
-            let lines = sentences.iter().map(|sentence| {
-                let text = without_label(&sentence.text).to_owned();
-                let named = prompt_input.sentence_evidence(sentence);
-                DraftLine { evidence: resolve_evidence(&text, named, &best), text }
-            });
-            lines
-                .filter(|it| !it.evidence.is_empty())
-                .filter(|it| self.has_known_names(&it.text, "", &it.evidence))
-                .collect()
-        };
-        Ok(WriterOutput::Answer {
-            introduction: lines(introduction),
-            conclusion: lines(conclusion),
-            line: (!evidence.is_empty() && !text.is_empty() && known)
-                .then_some(DraftLine { text, evidence }),
-        })
-    }
-
     /// Writes the sections in groups side by side, each from its own evidence: in one call where there is little, and
     /// each section by itself where the evidence does not fit into one prompt.
     fn write_sections<'d>(
         &'d self,
-        stage: &'d DraftPreview<'d>,
+        stage: Option<&'d DraftPreview<'d>>,
     ) -> Vec<BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>>> {
         let plan = &self.notes.plan.writing;
         let all = self.serving_evidence();
@@ -371,8 +350,9 @@ impl<'a> WriteContext<'a> {
         if self.last.is_none() {
             groups = split_large(groups);
         }
+        groups.iter_mut().for_each(|group| self.vary_evidence(&mut group.evidence));
         // Sentences of several calls would come mixed, so they are shown when a call is done.
-        let stage = (groups.len() == 1).then_some(stage);
+        let stage = stage.filter(|_| groups.len() == 1);
         groups.into_iter().map(|group| self.write_group(group, stage).boxed()).collect()
     }
 
@@ -470,6 +450,9 @@ impl<'a> WriteContext<'a> {
         let asked = self.sections_prompt(plan, &rows);
         let mut prompt = asked.prompt()?;
         // Enough to state each piece of evidence twice: small models go on until they are stopped.
+        if self.variant > 0 {
+            prompt.temperature = Some(VARIANT_TEMPERATURE);
+        }
         let enough = REPORT_TOKENS + TOKENS_PER_EVIDENCE * evidence.len();
         prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);
         // A sentence that will not be in the draft, or that has an unknown name, is not shown in the preview

@@ -282,6 +282,7 @@ pub(crate) fn method() -> ResearchSettings {
         next_k_chunked_sources: 4,
         top_n_chunks_per_source: 15,
         max_refinement_iterations: 2,
+        drafts: 1,
         critique_rounds: 0,
         final_report_max_length: 0,
         summary_tokens: 500,

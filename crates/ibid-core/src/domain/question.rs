@@ -200,6 +200,9 @@ pub struct ResearchSettings {
     pub top_n_chunks_per_source: u32,
     /// Refinement rounds after the first draft.
     pub max_refinement_iterations: u32,
+    /// Drafts that are written and merged; 0 in runs from before this setting existed.
+    #[serde(default)]
+    pub drafts: u32,
     /// Rounds in which a model criticizes the draft, 0 to 2; 0 in runs from before this setting existed.
     #[serde(default)]
     pub critique_rounds: u32,

@@ -1,6 +1,5 @@
 use ibid_core::domain::{
-    Block, BlockKind, Confidence, ConfidenceMark, Evidence, ItemId, Objection, Page, PageDraft,
-    Plan, SectionLayout, SourceId,
+    Block, BlockKind, Evidence, ItemId, Objection, Page, PageDraft, Plan, SectionLayout, SourceId,
 };
 
 use super::*;
@@ -8,7 +7,7 @@ use crate::draft::DraftSection;
 use crate::heuristic::score::RelevanceScorer;
 use crate::outline::EvidenceAssignment;
 use crate::plan_from_brief;
-use crate::test_support::{brief, evidence};
+use crate::test_support::{brief, draft, evidence};
 
 const ASKED: &str = "What does the harvest of cork cost per tree?";
 
@@ -22,27 +21,6 @@ fn section(title: &str, lines: &[DraftLine]) -> DraftSection {
         item: Some(ItemId::new(1)),
         layout: SectionLayout::Prose,
         paragraphs: vec![lines.to_vec()],
-    }
-}
-
-fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportDraft {
-    ReportDraft {
-        title: ASKED.to_owned(),
-        short: short.to_vec(),
-        verdict: None,
-        confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
-        introduction: Vec::new(),
-        conclusion: Vec::new(),
-        conclusion_by_code: false,
-        answer: None,
-        answer_by_code: false,
-        findings: Vec::new(),
-        comparison: None,
-        sections,
-        conflicts: Vec::new(),
-        open: Vec::new(),
-        reworded: 0,
-        more: Vec::new(),
     }
 }
 

@@ -131,6 +131,7 @@ pub(crate) fn compose_report(
         findings,
         comparison,
         sections,
+        variants: Vec::new(),
         conclusion,
         conclusion_by_code: true,
         conflicts,

@@ -315,7 +315,12 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<CostE
         ),
         (ModelRole::Summarizer, pages, PAGE_TOKENS + INSTRUCTION_TOKENS, FINDINGS_TOKENS),
         // A writer gets all findings that fit.
-        (ModelRole::Writer, 2 + 2 * refinements, u64::MAX, REPORT_TOKENS),
+        (
+            ModelRole::Writer,
+            1 + u64::from(method.drafts.max(1)) + 2 * refinements,
+            u64::MAX,
+            REPORT_TOKENS,
+        ),
         (ModelRole::Verifier, CHECKED_SENTENCES, CHECK_TOKENS.0, CHECK_TOKENS.1),
         // Three critics see the draft and the evidence that it does not tell.
         (ModelRole::Verifier, 3 * u64::from(method.critique_rounds), u64::MAX, CRITIQUE_TOKENS),

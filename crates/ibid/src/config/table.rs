@@ -188,6 +188,8 @@ const AFTER_ROLES: &[Setting] = &[
         "Passages weighed of each further source"),
     setting("max_refinement_iterations", SettingKind::Int(0, 10), "2", &[],
         "Rounds of refinement after the first draft; only with a model"),
+    setting("drafts", SettingKind::Int(1, 5), "1", &[],
+        "Drafts of each section, which a verifier merges into one; only with a model"),
     setting("critique_rounds", SettingKind::Int(0, 2), "0", &[],
         "Rounds in which a model criticizes the draft in three calls side by side; checks by code always run"),
     setting("final_report_max_length", SettingKind::Int(0, 1_000_000), "0", &[],

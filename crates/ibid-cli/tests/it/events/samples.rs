@@ -301,6 +301,7 @@ fn method() -> ResearchSettings {
         next_k_chunked_sources: 5,
         top_n_chunks_per_source: 3,
         max_refinement_iterations: 3,
+        drafts: 1,
         critique_rounds: 1,
         final_report_max_length: 0,
         summary_tokens: 300,

@@ -172,6 +172,43 @@ async fn without_critique_rounds_no_model_criticizes() {
 }
 
 #[tokio::test]
+async fn several_drafts_are_merged_by_what_holds() {
+    // Each draft leaves out the piece of evidence that it is shown first.
+    let model = Scripted::new(|step, words| {
+        Ok(match step {
+            "write" => {
+                let planned = words.split("Sections, each").nth(1).unwrap();
+                let titles = ["What cork is", "Harvest"];
+                let title = titles.iter().find(|it| planned.contains(*it)).unwrap();
+                let lines = words.lines().filter(|it| it.starts_with('E') && it.contains(": "));
+                let told = lines.skip(1).filter_map(|line| {
+                    let (id, text) = line.split_once(": ")?;
+                    Some(json!({"text": text.rsplit_once(" (")?.0, "evidence": [id]}))
+                });
+                let told: Vec<Value> = told.collect();
+                json!({"sections": [{"heading": title, "sentences": told}]}).to_string()
+            }
+            _ => well(step, words).to_string(),
+        })
+    });
+    let written = async |drafts: u32| {
+        let mut asked = asked(0);
+        asked.method.drafts = drafts;
+        let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+        words_of(&report.unwrap()).len()
+    };
+    let alone = written(1).await;
+    let calls = model.steps().iter().filter(|it| *it == "write").count();
+    let merged = written(3).await;
+    assert!(merged > alone, "{merged} sentences of three drafts, {alone} of one");
+    let asked = model.asked.lock().unwrap();
+    let drafted: Vec<f32> =
+        asked.iter().filter(|it| it.purpose == "write").filter_map(|it| it.temperature).collect();
+    assert_eq!(drafted.len(), 4 * calls);
+    assert_eq!(drafted.iter().filter(|it| **it > 0.0).count(), 2 * calls, "{drafted:?}");
+}
+
+#[tokio::test]
 async fn a_model_that_finds_something_for_whatever_it_is_asked_does_not_lead() {
     let pages = || {
         let of = |n: usize, text: &str| {

@@ -1,10 +1,13 @@
-//! The outline of a report while it grows: the items of the plan, what was found for each, and what is drafted.
+//! The outline of a report while it grows: its sections, what was found for each, what it lacks, and what is drafted. Before the first
+//! round ends, the items of the plan stand for the sections.
 use std::collections::BTreeSet;
 
 use super::draft::DraftView;
 use super::format::{coverage_label, truncate};
 
-use ibid_core::domain::{CoverageRow, Evidence, ItemId, SourceId};
+use ibid_core::domain::{
+    Coverage, CoverageRow, Evidence, EvidenceId, ItemId, OutlineSection, SourceId,
+};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize;
@@ -12,14 +15,14 @@ use ibid_report::markdown::pluralize;
 /// Maximum length of a passage, in characters.
 const MAX_PASSAGE_CHARS: usize = 600;
 
-/// An item of the plan, or a section of the draft that is none.
+/// A section of the outline, an item of the plan, or a section of the draft that is neither.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineEntry {
-    /// `Q1`, `Q2`, …
+    /// `Q1`, `Q2`, …: its item, or the first of them.
     pub id: Option<String>,
-    /// The heading of its section.
+    /// Its heading.
     pub title: String,
-    /// What it asks, if the heading does not say so.
+    /// What it asks or is to say, if the heading does not say so.
     pub asks: Option<String>,
     /// The CSS class and the label of its coverage.
     pub state: Option<(&'static str, &'static str)>,
@@ -27,6 +30,8 @@ pub struct OutlineEntry {
     pub now: Option<String>,
     /// How much was found.
     pub found: String,
+    /// What it lacks.
+    pub gap: Option<String>,
     /// The passage that supports it best so far.
     pub passage: Option<String>,
 }
@@ -38,20 +43,40 @@ pub fn outline(run: &Run, events: &[Envelope], draft: Option<&DraftView>) -> Vec
         let part = draft?.parts.iter().find(|it| it.title.as_deref() == Some(title))?;
         Some(format!("drafted, {}", pluralize(part.sentences.len() as u64, "sentence")))
     };
+    let is_searched = |items: &[ItemId]| searched.iter().any(|item| items.contains(item));
+    let searching = |items: &[ItemId]| is_searched(items).then(|| "being searched".to_owned());
     let mut out: Vec<OutlineEntry> = Vec::new();
-    for row in run.coverage_rows() {
+    for section in &run.outline {
+        let title = single_line(&section.title);
+        let claim = Some(single_line(&section.claim)).filter(|claim| !claim.is_empty());
+        let findings = ItemFindings::from_events(&section.items, events);
+        let states = section_states(run, section);
+        let best = section.evidence.iter().find_map(|id| evidence_by_id(*id, events));
+        out.push(OutlineEntry {
+            id: section.items.first().map(ToString::to_string),
+            now: drafted(&title).or_else(|| searching(&section.items)),
+            asks: claim.filter(|claim| *claim != title),
+            title,
+            state: states.map(coverage_label),
+            found: findings.text(section.evidence.len() as u32, 0),
+            gap: section.gaps.first().map(|gap| single_line(gap)),
+            passage: best.and_then(|it| shown_passage(it.passage.text().expose())),
+        });
+    }
+    let rows = if run.outline.is_empty() { run.coverage_rows() } else { Vec::new() };
+    for row in rows {
         let item = run.plan.as_ref().and_then(|plan| plan.item(row.id));
         let asks = single_line(&row.text);
         let title = item.map_or_else(|| asks.clone(), |it| single_line(&it.heading));
-        let findings = ItemFindings::from_events(row.id, events);
-        let searching = searched.contains(&row.id).then(|| "being searched".to_owned());
+        let findings = ItemFindings::from_events(&[row.id], events);
         out.push(OutlineEntry {
             id: Some(row.id.to_string()),
-            now: drafted(&title).or(searching),
+            now: drafted(&title).or_else(|| searching(&[row.id])),
             asks: Some(asks).filter(|asks| *asks != title),
             title,
             state: Some(coverage_label(row.state)),
-            found: findings.text(&row),
+            found: findings.text(row.evidence, row.sources),
+            gap: None,
             passage: findings.passage(&row),
         });
     }
@@ -70,10 +95,36 @@ pub fn outline(run: &Run, events: &[Envelope], draft: Option<&DraftView>) -> Vec
             state: None,
             now,
             found,
+            gap: None,
             passage: None,
         });
     }
     out
+}
+
+/// How far the items of a section are covered together; `None` for a section without items.
+fn section_states(run: &Run, section: &OutlineSection) -> Option<Coverage> {
+    let rows = run.coverage_rows();
+    let states: Vec<Coverage> =
+        rows.iter().filter(|row| section.items.contains(&row.id)).map(|row| row.state).collect();
+    let first = *states.first()?;
+    Some(match () {
+        () if states.contains(&Coverage::Conflict) => Coverage::Conflict,
+        () if states.iter().all(|state| *state == first) => first,
+        () => Coverage::Partial,
+    })
+}
+
+fn evidence_by_id(id: EvidenceId, events: &[Envelope]) -> Option<&Evidence> {
+    events.iter().find_map(|envelope| match &envelope.event {
+        Event::EvidenceAdded { evidence } if evidence.id == id => Some(evidence),
+        _ => None,
+    })
+}
+
+/// A passage as it is shown; `None` for an empty one.
+fn shown_passage(text: &str) -> Option<String> {
+    Some(truncate(&single_line(text), MAX_PASSAGE_CHARS)).filter(|it| !it.is_empty())
 }
 
 /// The items of the round that goes on.
@@ -88,7 +139,7 @@ fn items_searched(events: &[Envelope]) -> &[ItemId] {
     &[]
 }
 
-/// What was found for an item, also in the round that goes on, whose coverage is not known yet.
+/// What was found for some items, also in the round that goes on, whose coverage is not known yet.
 #[derive(Default)]
 struct ItemFindings<'e> {
     passages: u32,
@@ -97,13 +148,13 @@ struct ItemFindings<'e> {
 }
 
 impl<'e> ItemFindings<'e> {
-    fn from_events(item: ItemId, events: &'e [Envelope]) -> ItemFindings<'e> {
+    fn from_events(items: &[ItemId], events: &'e [Envelope]) -> ItemFindings<'e> {
         let mut out = ItemFindings::default();
         for envelope in events {
             let Event::EvidenceAdded { evidence } = &envelope.event else {
                 continue;
             };
-            if !evidence.items.contains(&item) {
+            if !evidence.items.iter().any(|item| items.contains(item)) {
                 continue;
             }
             out.passages += 1;
@@ -115,9 +166,10 @@ impl<'e> ItemFindings<'e> {
         out
     }
 
-    fn text(&self, row: &CoverageRow) -> String {
-        let passages = self.passages.max(row.evidence);
-        let sources = row.sources.max(self.sources.len() as u32);
+    /// How much was found: at least these many passages and sources.
+    fn text(&self, passages: u32, sources: u32) -> String {
+        let passages = self.passages.max(passages);
+        let sources = sources.max(self.sources.len() as u32);
         if passages == 0 {
             return "nothing yet".to_owned();
         }
@@ -128,7 +180,6 @@ impl<'e> ItemFindings<'e> {
     /// The passage that supports the item best so far.
     fn passage(&self, row: &CoverageRow) -> Option<String> {
         let best = self.best.map(|it| it.passage.text().expose());
-        let words = single_line(row.proof.as_deref().or(best)?);
-        Some(truncate(&words, MAX_PASSAGE_CHARS)).filter(|it| !it.is_empty())
+        shown_passage(row.proof.as_deref().or(best)?)
     }
 }

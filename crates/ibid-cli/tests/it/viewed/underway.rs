@@ -1,6 +1,6 @@
 //! The page of a run under way: its provisional answer, its outline, the verdicts of its gate and what failed.
 use ibid_core::ReadFailure;
-use ibid_core::domain::{EvidenceGate, GateVerdict, ItemId, ModelRole};
+use ibid_core::domain::{EvidenceGate, EvidenceId, GateVerdict, ItemId, ModelRole, OutlineSection};
 use ibid_core::record::{Envelope, Event, Phase, Run};
 use ibid_server::view::live::{LivePage, RunStateView};
 use ibid_server::view::{PageLayout, render};
@@ -93,6 +93,39 @@ fn the_outline_grows_with_what_is_searched_found_and_drafted() {
     let outline = part(&page, "outline");
     assert!(outline.contains("drafted, 2 sentences"), "{outline}");
     assert!(outline.contains("Who was asked</strong> <span class=\"badge\">drafted, 1 sentence"));
+}
+
+#[test]
+fn the_outline_of_a_round_replaces_the_items_of_the_plan() {
+    let section = |title: &str, items: &[u32], gap: Option<&str>| OutlineSection {
+        title: title.to_owned(),
+        claim: format!("What {title} says."),
+        items: items.iter().map(|item| ItemId::new(*item)).collect(),
+        evidence: vec![EvidenceId::new(1)],
+        gaps: gap.iter().map(|gap| (*gap).to_owned()).collect(),
+        answered: gap.is_none(),
+    };
+    let updated = Event::OutlineUpdated {
+        edits: Vec::new(),
+        sections: vec![
+            section("Trials", &[2], Some("no trial of more than a year")),
+            section("Cohorts", &[1], None),
+        ],
+    };
+    let events = with(
+        underway("cohorts"),
+        vec![(evidence(), Phase::Research, Some(2)), (updated, Phase::Research, Some(2))],
+    );
+    let page = shown(&events);
+    let outline = part(&page, "outline");
+    let at =
+        |words: &str| outline.find(words).unwrap_or_else(|| panic!("{words} is not in {outline}"));
+    assert!(at("Trials</strong>") < at("Still lacking: no trial of more than a year"));
+    assert!(
+        at("Still lacking") < at("Cohorts</strong> <span class=\"state covered\">covered</span>")
+    );
+    assert!(outline.contains("What Cohorts says."), "{outline}");
+    assert!(!outline.contains("Effect size in cohorts"), "{outline}");
 }
 
 #[test]

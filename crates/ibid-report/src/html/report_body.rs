@@ -159,10 +159,15 @@ impl ReportBody {
             contents: Vec::new(),
         };
         if let (Some(table), Some(chart)) = (&mut body.comparison, &it.chart) {
-            table.chart = Some(ChartDrawing::new(chart, &quote_links(it, &numbers, &body.quotes)));
+            table.chart = Some(ChartDrawing::new(chart, &quote_links(it, &numbers)));
         }
         body.contents = table_of_contents(&body);
         body
+    }
+
+    /// Whether a chart has links to quotes.
+    pub fn has_chart(&self) -> bool {
+        self.comparison.as_ref().is_some_and(|table| table.chart.is_some())
     }
 
     /// Whether something could not be established.
@@ -215,18 +220,12 @@ fn comparison(report: &Report, numbers: &QuoteNumbers<'_>) -> Option<ComparisonV
     })
 }
 
-/// Where the quote of each figure of the comparison is: in the stored page, in the live one, or else its source.
-fn quote_links(
-    report: &Report,
-    numbers: &QuoteNumbers<'_>,
-    quotes: &[QuoteView],
-) -> HashMap<ClaimId, String> {
+/// The anchor of the quote of each figure of the comparison.
+fn quote_links(report: &Report, numbers: &QuoteNumbers<'_>) -> HashMap<ClaimId, String> {
     let link = |claim: &Claim| {
         let holds = |it: &&Citation| it.passage.text().expose().contains(claim.text());
         let citation = claim.citations().iter().find(holds)?;
-        let quote = quotes.iter().find(|quote| Some(quote.k) == numbers.number(citation))?;
-        let places = [&quote.stored, &quote.live].into_iter().flatten().next().cloned();
-        Some((claim.id, places.unwrap_or_else(|| format!("#src-{}", citation.n))))
+        Some((claim.id, format!("#q{}", numbers.number(citation)?)))
     };
     report.comparison.iter().flat_map(ComparisonTable::claims).filter_map(link).collect()
 }

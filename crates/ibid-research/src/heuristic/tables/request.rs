@@ -162,7 +162,8 @@ impl TableRequest {
             let own = units(value);
             return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
         }
-        let own = |stem: &&String| self.extreme.is_some() || !known.contains(*stem);
+        let all = self.extreme.is_some() || self.years.is_some();
+        let own = |stem: &&String| all || !known.contains(*stem);
         let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
         let named = stems(attribute);
         let named = named.intersection(&self.topic).filter(own).count();

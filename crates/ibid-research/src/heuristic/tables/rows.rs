@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::kinds::kind_sentences;
+use super::measure::stems;
 use super::request::{TableRequest, year};
 use super::top_row::top_rows;
 use super::view::{CellFigure, RowLine, TableView};
@@ -143,6 +144,15 @@ pub(super) fn asked_figures<'v>(
         };
         fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE
     });
+    if request.years.is_some() {
+        // The column, or the row, that is named best.
+        let named = |it: &CellFigure<'_>| {
+            let own = stems(&format!("{} {}", it.entity, it.attribute));
+            request.topic.intersection(&own).count()
+        };
+        let best = asked.iter().map(named).max().unwrap_or(0);
+        asked.retain(|it| named(it) == best);
+    }
     if !request.sides.is_empty() {
         asked.retain(|it| view.side(request, it).is_some());
     } else if request.all_rows || request.years.is_some() {

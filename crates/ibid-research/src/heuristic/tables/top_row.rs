@@ -1,5 +1,5 @@
 //! The row with the most or the least of a column, or of one column for another.
-use super::measure::holds;
+use super::measure::{holds, stems};
 use super::quantity::{Quantity, align};
 use super::request::{Extreme, TableRequest};
 use super::view::{CellFigure, RowLine, TableView};
@@ -99,10 +99,14 @@ fn extreme_column<'v>(view: &'v TableView<'_>, request: &TableRequest) -> Option
             && (request.measures.is_empty()
                 || measures.any(|measure| holds(measure, request.words, attribute, value)))
     };
-    let share = |it: &FigureColumn<'_>| view.topic_share(request, &it.cells[0]);
-    let columns =
-        (view.keys..view.table.columns()).filter_map(|column| figure_column(view, column));
-    columns.filter(asks).reduce(|best, it| if share(&it) > share(&best) { it } else { best })
+    // Of "dry weight" and "saturated weight" the caption may name both.
+    let rank = |it: &FigureColumn<'_>| {
+        let cell = &it.cells[0];
+        view.topic_share(request, cell) + request.topic_share(&stems(cell.attribute))
+    };
+    let columns = view.keys..view.table.columns();
+    let columns = columns.filter_map(|column| figure_column(view, column)).filter(asks);
+    columns.reduce(|best, it| if rank(&it) > rank(&best) { it } else { best })
 }
 
 /// The column that the most is counted by, if one is asked for.

@@ -56,6 +56,16 @@ impl TableGrid {
         self.first = true;
     }
 
+    /// Whether a cell reaches into the next row.
+    pub(crate) fn reaches_on(&self) -> bool {
+        self.left.iter().any(|left| *left > 0)
+    }
+
+    /// Forgets which cells reach into the next row.
+    pub(crate) fn drop_spans(&mut self) {
+        self.left.clear();
+    }
+
     /// A row as a block; `None` if it has no words.
     pub(crate) fn block(&mut self, cells: Vec<GridCell>, names: bool) -> Option<Block> {
         let text = self.row(cells);

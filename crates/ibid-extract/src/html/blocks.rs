@@ -307,9 +307,8 @@ impl BlockWalker<'_> {
                 self.flush();
             }
         }
-        if name == "tr" && self.row.is_none() && is_data_row(self.dom, id) {
-            self.row = Some(id);
-            self.cells.clear();
+        if name == "tr" && self.row.is_none() {
+            self.open_row(id);
         }
         let own = element_hints::hints_of_element(self.dom, id, &mut self.seen);
         let above = self.open.last();
@@ -378,6 +377,18 @@ impl BlockWalker<'_> {
         }
     }
 
+    /// Opens a row if it is one of data. Next to a cell of the rows above, one cell is enough.
+    fn open_row(&mut self, id: NodeId) {
+        let joins = self.grid.reaches_on() && self.table == Some(table_of(self.dom, id));
+        if is_data_row(self.dom, id, if joins { 1 } else { 2 }) {
+            self.row = Some(id);
+            self.cells.clear();
+        } else if joins {
+            // What the cells above reach into is not known any more.
+            self.grid.drop_spans();
+        }
+    }
+
     /// The cells of the open row, and of what is left of its table where cells span rows.
     fn end_row(&mut self, id: NodeId) -> Option<FlatRow> {
         let table = self.begin_row(id);
@@ -399,8 +410,7 @@ impl BlockWalker<'_> {
 
     /// The table of a row, which begins if the last row was of another one.
     fn begin_row(&mut self, row: NodeId) -> NodeId {
-        let mut above = std::iter::successors(self.dom.parent(row), |id| self.dom.parent(*id));
-        let table = above.find(|id| self.dom.name(*id) == "table").unwrap_or(row);
+        let table = table_of(self.dom, row);
         if self.table.replace(table) != Some(table) {
             self.grid.begin_table();
         }
@@ -467,8 +477,14 @@ impl BlockWalker<'_> {
     }
 }
 
-/// Whether a table row holds data, which is several short cells, and not the layout of a page.
-fn is_data_row(dom: &Dom, row: NodeId) -> bool {
+/// The table of a row.
+fn table_of(dom: &Dom, row: NodeId) -> NodeId {
+    let mut above = std::iter::successors(dom.parent(row), |id| dom.parent(*id));
+    above.find(|id| dom.name(*id) == "table").unwrap_or(row)
+}
+
+/// Whether a table row holds data, which is at least `least` short cells, and not the layout of a page.
+fn is_data_row(dom: &Dom, row: NodeId, least: usize) -> bool {
     let mut cells = 0;
     let mut bytes = 0;
     for id in dom.descendants(row).skip(1).take(MAX_ROW_NODES) {
@@ -483,5 +499,5 @@ fn is_data_row(dom: &Dom, row: NodeId) -> bool {
             bytes += text.trim().len();
         }
     }
-    cells >= 2 && bytes <= MAX_CELL_BYTES * cells
+    cells >= least && bytes <= MAX_CELL_BYTES * cells
 }

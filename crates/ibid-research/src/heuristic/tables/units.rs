@@ -171,7 +171,7 @@ impl Unit {
 fn find(name: &str) -> Option<&'static (&'static [&'static str], &'static str, i8, f64)> {
     let lower = name.to_lowercase();
     let is_named = |known: &&str| *known == name || known.len() > 2 && *known == lower;
-    UNITS.iter().find(|unit| unit.0.iter().any(|known| is_named(&known)))
+    UNITS.iter().find(|unit| unit.0.iter().any(is_named))
 }
 
 #[cfg(test)]

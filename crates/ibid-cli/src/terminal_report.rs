@@ -111,11 +111,13 @@ fn comparison(page: &mut ReportWriter, report: &Report) {
     };
     page.heading(ComparisonTable::HEADING);
     for row in &table.rows {
-        let columns = table.columns.iter().skip(1).zip(&row.cells);
-        let filled = columns.filter(|(_, cell)| !cell.is_empty());
-        let cells = filled.map(|(name, cell)| {
+        let columns = table.columns.iter().skip(1).zip(row.converted_cells());
+        let filled = columns.filter(|(_, cell)| !cell.0.is_empty());
+        let cells = filled.map(|(name, (cell, converted))| {
             let figures: Vec<String> = cell.iter().map(|claim| page.sentence(claim)).collect();
-            format!("{}: {}", single_line(name), figures.join(", "))
+            let converted = converted.map(|it| format!(" ({}, computed)", single_line(it)));
+            let converted = converted.unwrap_or_default();
+            format!("{}: {}{converted}", single_line(name), figures.join(", "))
         });
         let cells: Vec<String> = cells.collect();
         let label = page.paint.bold(&single_line(&row.label));

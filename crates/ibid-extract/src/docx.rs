@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use crate::archive::Archive;
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
+use crate::table_grid::{GridCell, TableGrid};
 use crate::xml::{XmlEvent, walk};
 use crate::{dates, plain_text};
 use ibid_core::ReadFailure;
@@ -123,7 +124,10 @@ struct BodyReader {
     /// Nesting of hidden text: deletions and field codes, and [`HIDDEN_RUN`] in a hidden run.
     hidden: u32,
     /// Cells of the open table row.
-    row: Option<Vec<String>>,
+    row: Option<Vec<GridCell>>,
+    /// Whether the open row is marked as one that names the columns.
+    names: bool,
+    grid: TableGrid,
     /// Nesting of tables. Text in inner tables goes to the cell of the outer one.
     tables: u32,
 }
@@ -174,13 +178,37 @@ impl BodyReader {
                 // Hides the text of the run, which follows its properties, until the run's end.
                 self.hidden = self.hidden.saturating_add(HIDDEN_RUN);
             }
-            "tbl" => self.tables += 1,
-            "tr" if self.tables == 1 => self.row = Some(Vec::new()),
-            "tc" if self.tables == 1 => {
-                if let Some(row) = &mut self.row {
-                    row.push(String::new());
+            "tbl" => {
+                self.tables += 1;
+                if self.tables == 1 {
+                    self.grid.begin_table();
                 }
             }
+            "tr" if self.tables == 1 => {
+                self.row = Some(Vec::new());
+                self.names = false;
+            }
+            _ if self.tables == 1 => self.start_in_row(tag, attr),
+            _ => {}
+        }
+    }
+
+    /// Cells, and what they span.
+    fn start_in_row(&mut self, tag: &str, attr: &dyn Fn(&str) -> Option<String>) {
+        let Some(row) = &mut self.row else {
+            return;
+        };
+        let count = || attr("val").and_then(|attr| attr.parse::<usize>().ok());
+        match (tag, row.last_mut()) {
+            ("tc", _) => row.push(GridCell::default()),
+            ("gridBefore", _) => {
+                row.push(GridCell { columns: count().unwrap_or(1), ..GridCell::default() })
+            }
+            ("tblHeader", _) => {
+                self.names = attr("val").is_none_or(|on| on != "0" && on != "false")
+            }
+            ("gridSpan", Some(cell)) => cell.columns = count().unwrap_or(1),
+            ("vMerge", Some(cell)) => cell.continues = attr("val").is_none_or(|it| it != "restart"),
             _ => {}
         }
     }
@@ -194,10 +222,9 @@ impl BodyReader {
             }
             "p" => self.end_paragraph(),
             "tr" if self.tables == 1 => {
-                if let Some(cells) = self.row.take()
-                    && cells.iter().any(|cell| !cell.is_empty())
-                {
-                    self.out.push(Block::new(BlockKind::TableRow, cells.join(" | ")));
+                if let Some(cells) = self.row.take() {
+                    let block = self.grid.block(cells, self.names);
+                    self.out.extend(block);
                 }
             }
             "tbl" => self.tables = self.tables.saturating_sub(1),
@@ -213,10 +240,10 @@ impl BodyReader {
             return;
         }
         if let Some(cell) = self.row.as_mut().and_then(|row| row.last_mut()) {
-            if !cell.is_empty() {
-                cell.push(' ');
+            if !cell.text.is_empty() {
+                cell.text.push(' ');
             }
-            cell.push_str(&text);
+            cell.text.push_str(&text);
             return;
         }
         let (kind, level) = match (self.heading, self.list) {

@@ -4,6 +4,7 @@
 //! document type declares are not expanded.
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
+use crate::table_grid::{GridCell, TableGrid};
 use crate::xml::{XmlEvent, walk};
 use crate::{dates, plain_text};
 use ibid_core::domain::{Block, BlockKind};
@@ -187,7 +188,8 @@ struct PaperReader {
     /// Year, month and day.
     date: [String; 3],
     /// Cells of the open row.
-    row: Option<Vec<String>>,
+    row: Option<Vec<GridCell>>,
+    grid: TableGrid,
     /// A label such as `Table 1`, which goes before the caption.
     label: String,
 }
@@ -252,8 +254,16 @@ impl PaperReader {
                 self.kind = kind.unwrap_or_default();
                 self.date = Default::default();
             }
+            "table" => self.grid.begin_table(),
             "tr" => self.row = Some(Vec::new()),
-            "th" | "td" => self.words.clear(),
+            "th" | "td" => {
+                self.words.clear();
+                let count = |name: &str| attr(name).and_then(|it| it.trim().parse::<usize>().ok());
+                if let Some(row) = &mut self.row {
+                    let (columns, rows) = (count("colspan"), count("rowspan"));
+                    row.push(GridCell::spanning(columns, rows));
+                }
+            }
             "xref" if attr("ref-type").as_deref() == Some("bibr") => {
                 self.marks.push((at, self.words.len()));
             }
@@ -410,14 +420,15 @@ impl PaperReader {
             }
             "th" | "td" => {
                 let cell = self.take_words();
-                if let Some(row) = &mut self.row {
-                    row.push(cell);
+                if let Some(open) = self.row.as_mut().and_then(|row| row.last_mut()) {
+                    open.text = cell;
                 }
             }
             "tr" => {
                 let row = self.row.take().unwrap_or_default();
-                if row.iter().any(|text| !text.is_empty()) {
-                    self.push(BlockKind::TableRow, 0, &row.join(" | "));
+                let names = self.is_inside("thead");
+                if let Some(block) = self.grid.block(row, names) {
+                    self.push(block.kind, block.level, &block.text);
                 }
             }
             // Paragraphs in cells and captions are not blocks of their own.

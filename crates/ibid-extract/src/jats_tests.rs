@@ -51,7 +51,7 @@ fn a_paper_has_its_words_in_order_and_nothing_else() {
             "Heading3 Harvest",
             "Prose0 It takes nine years.",
             "Prose0 Table 1. Yields. In kilograms.",
-            "TableRow0 Year | Yield",
+            "TableHeader1 Year | Yield",
             "TableRow0 1990 | 40 tons",
             "Prose0 Dry weight.",
             "Prose0 Figure 1. An oak.",

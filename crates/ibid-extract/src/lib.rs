@@ -39,6 +39,7 @@ mod read;
 mod render;
 mod sandbox;
 mod self_test;
+mod table_grid;
 mod unsupported;
 pub mod xml;
 

@@ -1,5 +1,6 @@
 //! Markdown to blocks: front matter, headings, lists, tables and code, without inline markup.
 use crate::parsed_document::ParsedDocument;
+use crate::table_grid::{GridCell, TableGrid};
 use crate::{address, dates, plain_text};
 use ibid_core::domain::{Block, BlockKind};
 
@@ -123,6 +124,7 @@ struct MarkdownReader {
     /// The fence of the open code block, and its text.
     code: Option<(String, String)>,
     in_table: bool,
+    grid: TableGrid,
     in_comment: bool,
     after_blank: bool,
 }
@@ -247,17 +249,25 @@ impl MarkdownReader {
 
     fn table_row(&mut self, bare: &str) {
         self.close();
-        self.in_table = true;
+        if !std::mem::replace(&mut self.in_table, true) {
+            self.grid.begin_table();
+        }
         if is_delimiter(bare) {
+            // The row above it names the columns, and begins a table if there are rows before it.
+            if let Some(above) =
+                self.out.last_mut().filter(|above| above.kind == BlockKind::TableRow)
+            {
+                (above.kind, above.level) = (BlockKind::TableHeader, 1);
+            }
             return;
         }
-        let cells: Vec<String> = bare
-            .trim_matches('|')
-            .replace("\\|", "\u{1}")
-            .split('|')
-            .map(|part| strip_inline(&part.replace('\u{1}', "|")))
-            .collect();
-        self.push(BlockKind::TableRow, 0, cells.join(" | "));
+        let inner = bare.strip_prefix('|').unwrap_or(bare).replace("\\|", "\u{1}");
+        let cells = inner.strip_suffix('|').unwrap_or(&inner).split('|').map(|part| GridCell {
+            text: strip_inline(&part.replace('\u{1}', "|")),
+            ..GridCell::default()
+        });
+        let block = self.grid.block(cells.collect(), false);
+        self.out.extend(block);
     }
 
     fn close(&mut self) {
@@ -545,7 +555,7 @@ mod tests {
             (BlockKind::Prose, 0, "Some words and a link with code_x."),
             (BlockKind::ListItem, 1, "one"),
             (BlockKind::ListItem, 2, "two"),
-            (BlockKind::TableRow, 0, "a | b"),
+            (BlockKind::TableHeader, 1, "a | b"),
             (BlockKind::TableRow, 0, "1 | 2"),
             (BlockKind::Code, 0, "fn main() {}"),
         ];

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::pdf_properties::{self, is_title};
+use crate::table_grid::{GridCell, TableGrid};
 use crate::{dates, plain_text};
 use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind};
@@ -140,12 +141,21 @@ fn to_blocks(block: &unpdf::model::Block) -> Vec<Block> {
             }
         }
         Piece::Table(table) => {
+            let mut grid = TableGrid::default();
+            grid.begin_table();
             let row = |row: &unpdf::model::TableRow| {
-                let cells: Vec<String> =
-                    row.cells.iter().map(|cell| cell.plain_text().replace('\n', " ")).collect();
-                to_block(BlockKind::TableRow, 0, &cells.join(" | "))
+                let cells = row.cells.iter().map(|cell| GridCell {
+                    text: cell.plain_text().replace('\n', " "),
+                    columns: cell.colspan.into(),
+                    rows: cell.rowspan.into(),
+                    continues: false,
+                });
+                grid.row(cells.collect())
             };
-            table.rows.iter().map(row).collect()
+            let rows: Vec<String> = table.rows.iter().map(row).collect();
+            let kind = BlockKind::TableRow;
+            let block = |(nth, row): (usize, &String)| to_block(kind, u8::from(nth == 0), row);
+            rows.iter().enumerate().map(block).collect()
         }
         Piece::Code { content } => vec![to_block(BlockKind::Code, 0, content)],
         Piece::Raw { content } => vec![to_block(BlockKind::Prose, 0, content)],

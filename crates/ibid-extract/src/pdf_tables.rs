@@ -29,10 +29,10 @@ pub(crate) fn insert_tables(it: &mut ParsedDocument, parsed: &ParsedDocument) {
         return;
     }
     let same_table = |a: &Block, b: &Block| {
-        a.kind == b.kind && a.page == b.page && a.kind == BlockKind::TableRow
+        a.kind.is_row() && b.kind.is_row() && a.page == b.page && b.level == 0
     };
     for rows in parsed.blocks.chunk_by(same_table) {
-        if rows[0].kind == BlockKind::TableRow
+        if rows[0].kind.is_row()
             && let Some(place) = blocks_with_words_of(&it.blocks, rows)
         {
             it.blocks.splice(place, rows.iter().cloned());

@@ -10,8 +10,12 @@ pub fn to_markdown(draft: &PageDraft) -> String {
     let mut out = String::new();
     let mut before: Option<&Block> = None;
     for block in &draft.blocks {
-        let same = before.is_some_and(|it| it.kind == block.kind);
-        let tight = same && matches!(block.kind, BlockKind::ListItem | BlockKind::TableRow);
+        let continues = block.kind.is_row() && block.level == 0;
+        let same = before.is_some_and(|it| match it.kind.is_row() {
+            true => continues,
+            false => it.kind == block.kind,
+        });
+        let tight = same && (block.kind == BlockKind::ListItem || block.kind.is_row());
         if before.is_some() {
             out.push_str(if tight { "\n" } else { "\n\n" });
         }
@@ -27,7 +31,7 @@ pub fn to_markdown(draft: &PageDraft) -> String {
                 out.push_str("- ");
                 out.push_str(&block.text);
             }
-            BlockKind::TableRow => table_row(&mut out, &block.text, !same),
+            BlockKind::TableRow | BlockKind::TableHeader => table_row(&mut out, &block.text, !same),
             BlockKind::Code => code_block(&mut out, &block.text),
             BlockKind::Comment => {
                 out.push_str("> ");

@@ -389,14 +389,16 @@ impl DocumentBuilder<'_> {
         let mut rows = Vec::new();
         for row in &it.rows {
             let mut cells = vec![vec![text(plain_line(&row.label))]];
-            for cell in &row.cells {
+            for (cell, converted) in row.converted_cells() {
                 let figures = cell.iter().map(|claim| self.sentences(std::slice::from_ref(claim)));
                 let figures: Vec<Vec<InlineSpan>> = figures.collect();
-                cells.push(if figures.is_empty() {
+                let mut spans = if figures.is_empty() {
                     vec![text(ComparisonTable::UNKNOWN)]
                 } else {
                     join_lines(figures)
-                });
+                };
+                spans.extend(converted.map(|it| text(format!(" ({}, computed)", plain_line(it)))));
+                cells.push(spans);
             }
             rows.push(cells);
         }

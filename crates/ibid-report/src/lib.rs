@@ -25,6 +25,7 @@ pub mod phrases;
 pub mod plan;
 pub mod references;
 pub mod report_format;
+mod text_chart;
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::escape::{self, text_fragment, web_url};
 use super::{introduction, method_notes};
+use crate::text_chart::text_chart;
 use ibid_core::domain::{
     Citation, Claim, ComparisonTable, Conflict, OutputMode, Ratio, Report, SectionLayout, Source,
 };
@@ -237,6 +238,7 @@ fn findings(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
 }
 
 fn comparison(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
+    let chart = it.chart.as_ref();
     let Some(it) = &it.comparison else {
         return;
     };
@@ -245,18 +247,27 @@ fn comparison(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
     for row in &it.rows {
         let _ = write!(out, "| {} |", escape::markdown(&row.label));
-        for cell in &row.cells {
+        for (cell, converted) in row.converted_cells() {
             let figures: Vec<String> = cell.iter().map(|claim| sentence(claim, notes)).collect();
             let text = if figures.is_empty() {
                 ComparisonTable::UNKNOWN.to_owned()
             } else {
                 figures.join("<br>")
             };
-            let _ = write!(out, " {text} |");
+            let _ = write!(out, " {text}");
+            if let Some(converted) = converted {
+                let _ = write!(out, " ({}, computed)", escape::markdown(converted));
+            }
+            out.push_str(" |");
         }
         out.push('\n');
     }
     out.push('\n');
+    if let Some(chart) = chart {
+        // A fence that no line of a label ends.
+        let lines = text_chart(chart).join("\n").replace('`', "'");
+        let _ = writeln!(out, "```text\n{lines}\n```\n");
+    }
 }
 
 fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {

@@ -17,6 +17,7 @@ use ibid_core::record::Event;
 use super::consistency;
 use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
+use super::heuristic::tables::{add_conversions, chart_of};
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -38,6 +39,7 @@ pub(crate) fn check_report(
     let short = builder.check_lines(&draft.short);
     let introduction = builder.check_lines(&draft.introduction);
     let findings = builder.check_findings(draft.findings);
+    let drawn = draft.comparison.as_ref().map(|it| (it.by_row, it.asked));
     let comparison = draft.comparison.and_then(|it| builder.check_comparison(it));
     let sections = builder.check_sections(draft.sections);
     let mut conflicts = builder.check_conflicts(draft.conflicts);
@@ -64,6 +66,7 @@ pub(crate) fn check_report(
         introduction,
         findings,
         comparison,
+        chart: None,
         sections,
         conclusion,
         open: draft.open,
@@ -77,6 +80,10 @@ pub(crate) fn check_report(
         usage: state.usage.with_models(&llm.usage()),
     };
     consistency::resolve_contradictions(&mut report, &state.notes)?;
+    if let (Some(table), Some((by_row, asked))) = (&mut report.comparison, drawn) {
+        add_conversions(table, by_row);
+        report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
+    }
     Ok(report)
 }
 
@@ -334,7 +341,7 @@ impl<'a> CitationBuilder<'a> {
             };
             let cells: Vec<Vec<Claim>> = cells.into_iter().map(check).collect();
             if cells.iter().any(|cell| !cell.is_empty()) {
-                rows.push(ComparisonRow { label, cells });
+                rows.push(ComparisonRow { label, cells, converted: Vec::new() });
             }
         }
         (rows.len() >= 2).then_some(ComparisonTable { columns: it.columns, rows })

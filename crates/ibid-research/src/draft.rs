@@ -23,6 +23,10 @@ pub(crate) struct DraftComparison {
     pub(crate) columns: Vec<String>,
     /// The label of each row and its cells, which have several lines or none.
     pub(crate) rows: Vec<(String, Vec<Vec<DraftLine>>)>,
+    /// Whether its rows are the measures, and not its columns.
+    pub(crate) by_row: bool,
+    /// The column of the figures that were asked for.
+    pub(crate) asked: Option<usize>,
 }
 
 /// Sources that disagree, as drafted: each side's statement and its line.

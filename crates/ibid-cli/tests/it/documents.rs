@@ -214,9 +214,38 @@ fn a_word_file_gives_headings_lists_tables_and_properties() {
             (BlockKind::Heading, 1, "Wells"),
             (BlockKind::Prose, 0, "A well is dug & lined."),
             (BlockKind::ListItem, 2, "First deep"),
-            (BlockKind::TableRow, 0, "Depth | 12 m"),
+            (BlockKind::TableRow, 1, "Depth | 12 m"),
         ]
     );
+}
+
+#[test]
+fn merged_cells_of_a_word_file_stand_in_every_column_and_row_that_they_span() {
+    let cell = |span: &str, words: &str| {
+        format!("<w:tc><w:tcPr>{span}</w:tcPr><w:p><w:r><w:t>{words}</w:t></w:r></w:p></w:tc>")
+    };
+    let begins = "<w:vMerge w:val=\"restart\"/>";
+    let wide = "<w:gridSpan w:val=\"2\"/>";
+    let head = "<w:trPr><w:tblHeader/></w:trPr>";
+    let rows = [
+        format!("{head}{}{}", cell(begins, "Well"), cell(wide, "Depth")),
+        format!("{head}{}{}{}", cell("<w:vMerge/>", ""), cell("", "dug"), cell("", "drilled")),
+        format!("{}{}{}", cell(begins, "Old"), cell("", "9 m"), cell("", "30 m")),
+        format!("{}{}", cell("<w:vMerge/>", ""), cell(wide, "12 m")),
+    ];
+    let rows: String = rows.iter().map(|row| format!("<w:tr>{row}</w:tr>")).collect();
+    let table = format!("<w:tbl>{rows}</w:tbl>");
+    let text = format!("<w:document xmlns:w=\"w\"><w:body>{table}{table}</w:body></w:document>");
+    let draft = one("wells.docx", &zipped(&[("word/document.xml", text.as_bytes())]));
+    let seen: Vec<_> =
+        draft.blocks.iter().map(|it| (it.kind, it.level, it.text.as_str())).collect();
+    let table = [
+        (BlockKind::TableHeader, 1, "Well | Depth | Depth"),
+        (BlockKind::TableHeader, 0, "Well | dug | drilled"),
+        (BlockKind::TableRow, 0, "Old | 9 m | 30 m"),
+        (BlockKind::TableRow, 0, "Old | 12 m | 12 m"),
+    ];
+    assert_eq!(seen, [table, table].concat());
 }
 
 #[test]

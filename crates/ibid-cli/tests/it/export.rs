@@ -72,6 +72,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         conclusion: vec![claim(8, words, vec![cite(1, 1)])],
         answer: Some(Answer { text: "Ten of 12.".to_owned(), citations: vec![cite(1, last(0))] }),
         comparison: None,
+        chart: None,
         findings: vec![Finding {
             learning: FindingKind::Figure,
             claim: claim(2, "Ten of 12 roofs leak.", vec![cite(1, last(0)), cite(2, 1)]),

@@ -7,6 +7,7 @@ mod addresses;
 mod ask;
 mod batch;
 mod canaries;
+mod charts;
 mod check_command;
 mod cli;
 mod commands;

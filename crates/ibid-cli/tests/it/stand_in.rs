@@ -283,6 +283,7 @@ fn report(
         conclusion: Vec::new(),
         answer: None,
         comparison: None,
+        chart: None,
         findings: Vec::new(),
         sections: Vec::new(),
         conflicts: Vec::new(),

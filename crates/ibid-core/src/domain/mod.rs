@@ -3,6 +3,7 @@
 //! Read them in the order of the flow; each stage can only be constructed from the one before it: [`Question`] →
 //! [`Brief`] → [`Plan`] → [`Query`] → [`Hit`] → [`Page`] → [`Passage`] → [`Evidence`] → [`Claim`] → [`Report`].
 mod budget;
+mod chart;
 mod critique;
 mod evidence;
 mod ids;
@@ -28,6 +29,7 @@ pub mod words;
 pub mod work;
 
 pub use budget::{Budget, CostEstimate, StopReason, Traffic, Usage};
+pub use chart::{Chart, ChartKind, ChartPoint};
 pub use critique::{Critic, Objection, PatchOutcome};
 pub use evidence::{
     Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, EvidenceStore, GateVerdict,

@@ -117,12 +117,22 @@ pub enum BlockKind {
     Heading,
     /// An item of a list.
     ListItem,
-    /// One row of a table, cells joined by ` | `.
+    /// One row of a table, cells joined by ` | `. A cell that spans columns or rows stands in each of them; a cell that spans
+    /// them all stands alone.
     TableRow,
+    /// A row of a table that the document marks as naming the columns, written as the others are.
+    TableHeader,
     /// Code or preformatted text.
     Code,
     /// A reader's comment or forum answer below the main text.
     Comment,
+}
+
+impl BlockKind {
+    /// Whether it is a row of a table.
+    pub fn is_row(self) -> bool {
+        matches!(self, BlockKind::TableRow | BlockKind::TableHeader)
+    }
 }
 
 /// One block of clean text, as a reader returns it.
@@ -134,7 +144,7 @@ pub struct Block {
     pub text: String,
     /// Page number of the printed document, from 1 (PDF).
     pub page: Option<u32>,
-    /// Level of a heading (1–6) or depth of a list item (1 = outermost); 0 if unknown.
+    /// Level of a heading (1–6) or depth of a list item (1 = outermost); 1 for the first row of a table; 0 if unknown.
     #[serde(default)]
     pub level: u8,
 }
@@ -217,7 +227,7 @@ pub struct Sentence {
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// Index of the block, from 0.
+    /// Number of the block, from 0. Where a table begins right below another one, a number is left out.
     pub block: u32,
     /// The kind of block.
     pub kind: BlockKind,
@@ -266,7 +276,11 @@ impl Page {
     pub fn new(draft: PageDraft) -> Page {
         let mut text = String::new();
         let mut numbered = Vec::new();
-        for (nth, block) in draft.blocks.iter().enumerate() {
+        let (mut next, mut before) = (0, None);
+        for block in &draft.blocks {
+            let touches = before.is_some_and(BlockKind::is_row) && block.kind.is_row();
+            let nth = next + u32::from(touches && block.level == 1);
+            (next, before) = (nth + 1, Some(block.kind));
             if !text.is_empty() {
                 text.push('\n');
             }
@@ -276,15 +290,16 @@ impl Page {
                 BlockKind::Prose | BlockKind::ListItem | BlockKind::Comment => {
                     split_sentences(&block.text)
                 }
-                BlockKind::Heading | BlockKind::TableRow | BlockKind::Code => {
-                    std::iter::once(0..block.text.len()).collect()
-                }
+                BlockKind::Heading
+                | BlockKind::TableRow
+                | BlockKind::TableHeader
+                | BlockKind::Code => std::iter::once(0..block.text.len()).collect(),
             };
             numbered.extend(spans.into_iter().filter(|span| !span.is_empty()).map(|span| {
                 Sentence {
                     start: (base + span.start) as u32,
                     end: (base + span.end) as u32,
-                    block: nth as u32,
+                    block: nth,
                     kind: block.kind,
                     page: block.page,
                 }

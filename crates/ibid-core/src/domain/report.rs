@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode, Passage,
-    RunId, Source, SourceId, StopReason, Strategy, Usage,
+    Chart, ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode,
+    Passage, RunId, Source, SourceId, StopReason, Strategy, Usage,
 };
 
 /// Certainty of a statement, with GRADE's levels.
@@ -195,6 +195,18 @@ pub struct ComparisonRow {
     pub label: String,
     /// The figures of each column after the first, each with its citations. A cell without any is unknown.
     pub cells: Vec<Vec<Claim>>,
+    /// For each cell its figure in the unit of most of its neighbours, if the cell has another one: computed, and not quoted.
+    /// Empty if no cell has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub converted: Vec<Option<String>>,
+}
+
+impl ComparisonRow {
+    /// The cells with what was computed from them.
+    pub fn converted_cells(&self) -> impl Iterator<Item = (&Vec<Claim>, Option<&str>)> {
+        let converted = self.converted.iter().map(Option::as_deref);
+        self.cells.iter().zip(converted.chain(std::iter::repeat(None)))
+    }
 }
 
 /// One side of a disagreement.
@@ -375,6 +387,9 @@ pub struct Report {
     /// The figures of what is compared, if the sources have them in tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<ComparisonTable>,
+    /// A chart of the comparison, if three of its figures can be drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chart: Option<Chart>,
     /// The sections, one per item.
     pub sections: Vec<Section>,
     /// What several sources say together: the opening of the conclusion.
@@ -433,11 +448,18 @@ impl Report {
             let mut lines = vec![line(table.columns.iter().map(|it| plain(it)).collect())];
             lines.push(line(vec!["---".to_owned(); table.columns.len()]));
             for row in &table.rows {
-                let cell = |claims: &Vec<Claim>| match claims.as_slice() {
-                    [] => ComparisonTable::UNKNOWN.to_owned(),
-                    claims => plain(&joined(claims)),
-                };
-                let cells = std::iter::once(plain(&row.label)).chain(row.cells.iter().map(cell));
+                let cell =
+                    |(claims, converted): (&Vec<Claim>, Option<&str>)| match claims.as_slice() {
+                        [] => ComparisonTable::UNKNOWN.to_owned(),
+                        claims => match converted {
+                            Some(converted) => {
+                                plain(&format!("{} ({converted}, computed)", joined(claims)))
+                            }
+                            None => plain(&joined(claims)),
+                        },
+                    };
+                let cells =
+                    std::iter::once(plain(&row.label)).chain(row.converted_cells().map(cell));
                 lines.push(line(cells.collect()));
             }
             parts.push(lines.join("\n"));

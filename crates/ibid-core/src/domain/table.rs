@@ -12,6 +12,8 @@ const MAX_CELLS: usize = 16;
 const MAX_HEADER_WORDS: usize = 10;
 /// Maximum number of words of a paragraph before a table that is its caption.
 const MAX_CAPTION_WORDS: usize = 20;
+/// What stands in a cell without a value.
+const MISSING: [&str; 8] = ["none", "n/a", "na", "yes", "no", "nil", "unknown", "not known"];
 /// Share of the cells of a column with figures from which the column holds figures.
 const MIN_FIGURE_SHARE: f32 = 0.5;
 
@@ -20,10 +22,12 @@ const MIN_FIGURE_SHARE: f32 = 0.5;
 pub struct Table {
     /// The sentence that says what it is about: its caption, or else the nearest heading above.
     pub caption: Option<usize>,
-    /// The row that names the columns, if the first one does.
-    pub header: Option<TableRow>,
+    /// The rows that name the columns, from the widest names to the narrowest; empty if none does.
+    pub header: Vec<TableRow>,
     /// The other rows, in order.
     pub rows: Vec<TableRow>,
+    /// Whether all rows were read.
+    pub complete: bool,
 }
 
 /// A row of a table.
@@ -31,6 +35,8 @@ pub struct Table {
 pub struct TableRow {
     /// The sentence of the page that is the row.
     pub sentence: usize,
+    /// The sentence of the row of one cell above it that heads it and its neighbours.
+    pub group: Option<usize>,
     /// The byte range of each cell in the text of the page, without white space around it.
     pub cells: Vec<Range<usize>>,
 }
@@ -53,7 +59,7 @@ impl Table {
             let end = end_of_table(sentences, at);
             if end - at >= 2 {
                 let rows = (at..end.min(at + MAX_ROWS)).map(|n| row(page, n)).collect();
-                found.extend(table(page, rows));
+                found.extend(table(page, rows, end - at <= MAX_ROWS));
             }
             at = end.max(at + 1);
         }
@@ -66,6 +72,17 @@ impl Table {
         Some(row.cell(page, column)).filter(|text| has_words(text))
     }
 
+    /// The name of a column: what the rows of the header say of it, each once.
+    pub fn name(&self, page: &Page, column: usize) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.header.iter().map(|row| row.cell(page, column)) {
+            if has_words(name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+
     /// Whether a row has a cell in every column.
     pub fn is_whole(&self, row: &TableRow) -> bool {
         row.cells.len() == self.columns()
@@ -73,16 +90,19 @@ impl Table {
 
     /// The number of columns.
     pub fn columns(&self) -> usize {
-        self.header.as_ref().or(self.rows.first()).map_or(0, |row| row.cells.len())
+        self.header.last().or(self.rows.first()).map_or(0, |row| row.cells.len())
     }
 }
 
-/// Where the rows from `at` on end; `at` if it is no row.
+/// Where the rows from `at` on end; `at` if it is no row. A header below other rows begins another table.
 fn end_of_table(sentences: &[Sentence], at: usize) -> usize {
     let is_next = |n: &usize| {
         let (Some(first), Some(it)) = (sentences.get(at), sentences.get(*n)) else { return false };
         let block = it.block.checked_sub(first.block);
-        it.kind == BlockKind::TableRow && block.is_some_and(|block| block as usize == n - at)
+        let begins = *n > at
+            && it.kind == BlockKind::TableHeader
+            && sentences[*n - 1].kind == BlockKind::TableRow;
+        it.kind.is_row() && !begins && block.is_some_and(|block| block as usize == n - at)
     };
     (at..sentences.len()).take_while(is_next).last().map_or(at, |last| last + 1)
 }
@@ -105,18 +125,39 @@ fn row(page: &Page, n: usize) -> TableRow {
         cells.push(start + lead..start + lead.max(from + cell.trim_end().len()));
         from = end + 1;
     }
-    TableRow { sentence: n, cells }
+    TableRow { sentence: n, group: None, cells }
 }
 
 /// A table of these rows; `None` if they do not have two columns.
-fn table(page: &Page, mut rows: Vec<TableRow>) -> Option<Table> {
-    let columns = rows.first()?.cells.len();
-    if !(2..=MAX_CELLS).contains(&columns) {
+fn table(page: &Page, mut rows: Vec<TableRow>, complete: bool) -> Option<Table> {
+    // Lines of one cell above the others say what the table is about.
+    let titles = rows.iter().take_while(|row| row.cells.len() == 1).count();
+    let title = titles.checked_sub(1).map(|last| rows[last].sentence);
+    rows.drain(..titles);
+    let first = rows.first()?;
+    if !(2..=MAX_CELLS).contains(&first.cells.len()) {
         return None;
     }
-    let caption = caption(page, rows[0].sentence);
-    let header = names_columns(page, &rows).then(|| rows.remove(0));
-    Some(Table { caption, header, rows })
+    let caption = title.or_else(|| caption(page, first.sentence));
+    let marked = |row: &TableRow| page.sentences()[row.sentence].kind == BlockKind::TableHeader;
+    let named = rows.iter().take_while(|row| marked(row)).count();
+    let named = match named {
+        // Where every row is marked, the marks say nothing.
+        named if named > 0 && named < rows.len() => named,
+        _ if !names_columns(page, &rows) => 0,
+        _ => 1 + usize::from(continues_header(page, &rows)),
+    };
+    let mut header: Vec<TableRow> = rows.drain(..named).collect();
+    header.retain(|row| row.cells.len() > 1);
+    let mut group = None;
+    rows.retain_mut(|row| {
+        row.group = group;
+        if row.cells.len() == 1 {
+            group = Some(row.sentence);
+        }
+        row.cells.len() > 1
+    });
+    Some(Table { caption, header, rows, complete })
 }
 
 /// The short paragraph before the row `first`, or else the nearest heading above it.
@@ -132,20 +173,35 @@ fn caption(page: &Page, first: usize) -> Option<usize> {
     sentences[..first].iter().rposition(|sentence| sentence.kind == BlockKind::Heading)
 }
 
-/// Whether the first row names the columns: no cell of it is a figure, and of two columns the second holds figures below it,
-/// because a list of names and values has no header.
+/// Whether the first row, which nothing marks, names the columns: its cells differ and are words, and a column of figures is below
+/// one of them. Of a table of words alone nobody can say whether its first row is one of them.
 fn names_columns(page: &Page, rows: &[TableRow]) -> bool {
     let Some((first, rest)) = rows.split_first().filter(|rows| !rows.1.is_empty()) else {
         return false;
     };
-    let cells = || (0..first.cells.len()).map(|at| first.cell(page, at));
+    let cells: Vec<&str> = (0..first.cells.len()).map(|at| first.cell(page, at)).collect();
     let is_name =
         |text: &str| !is_figure(text) && text.split_whitespace().count() <= MAX_HEADER_WORDS;
-    if !cells().all(is_name) || !cells().skip(1).all(has_words) {
+    let is_value = |text: &str| MISSING.contains(&text.to_lowercase().as_str()) || !has_words(text);
+    let repeats = |at: usize| cells[..at].contains(&cells[at]);
+    let after_first = 1..cells.len();
+    if !cells.iter().all(|cell| is_name(cell))
+        || after_first.clone().any(|at| is_value(cells[at]) || repeats(at))
+    {
         return false;
     }
-    let figures = rest.iter().filter(|row| is_figure(row.cell(page, 1))).count();
-    first.cells.len() > 2 || figures as f32 >= rest.len() as f32 * MIN_FIGURE_SHARE
+    let holds_figures = |column: usize| {
+        let figures = rest.iter().filter(|row| is_figure(row.cell(page, column))).count();
+        figures as f32 >= rest.len() as f32 * MIN_FIGURE_SHARE
+    };
+    after_first.into_iter().any(holds_figures)
+}
+
+/// Whether the second row goes on naming the columns: it does, too, and what its rows are of was said above it.
+fn continues_header(page: &Page, rows: &[TableRow]) -> bool {
+    let [first, second, ..] = rows else { return false };
+    let label = second.cell(page, 0);
+    (label.is_empty() || label == first.cell(page, 0)) && names_columns(page, &rows[1..])
 }
 
 /// Whether a cell is a figure. A year alone may name a column.
@@ -183,7 +239,7 @@ mod tests {
         };
         let shown = |it: Table| {
             let caption = it.caption.map_or("", |n| page.sentence(n)).to_owned();
-            let header = it.header.as_ref().map(cells).unwrap_or_default();
+            let header = it.header.last().map(cells).unwrap_or_default();
             (caption, header, it.rows.iter().map(cells).collect())
         };
         Table::in_page(&page).into_iter().map(shown).collect()
@@ -252,5 +308,65 @@ mod tests {
         assert_eq!(tables(&[(ROW, "Kind | Weight"), (BlockKind::Prose, "Text.")]), []);
         let rows: Vec<(BlockKind, &str)> = vec![(ROW, "n | 1 g"); 5_000];
         assert_eq!(tables(&rows)[0].2.len(), MAX_ROWS);
+    }
+
+    #[test]
+    fn a_marked_header_of_two_lines_names_columns_by_both() {
+        const HEAD: BlockKind = BlockKind::TableHeader;
+        let page = page(&[
+            (HEAD, "Cork | Weight | Weight"),
+            (HEAD, "Cork | dry | wet"),
+            (ROW, "Natural | none | 5 g"),
+            (HEAD, "Cork | Price"),
+            (ROW, "Natural | 1 €"),
+        ]);
+        let tables = Table::in_page(&page);
+        let names: Vec<String> = (0..3).map(|at| tables[0].name(&page, at)).collect();
+        assert_eq!(names, ["Cork", "Weight, dry", "Weight, wet"]);
+        assert_eq!((tables.len(), tables[0].rows.len(), tables[1].rows.len()), (2, 1, 1));
+    }
+
+    #[test]
+    fn tables_that_touch_stay_apart_where_the_second_one_begins() {
+        let begins = |text: &str| Block { level: 1, ..Block::new(ROW, text) };
+        let page = Page::new(PageDraft {
+            url: "https://oak.example/".to_owned(),
+            blocks: vec![
+                begins("Bark | 9 cm"),
+                Block::new(ROW, "Leaf | 3 cm"),
+                begins("Root | 2 m"),
+                Block::new(ROW, "Trunk | 8 m"),
+            ],
+            ..PageDraft::default()
+        });
+        let rows: Vec<usize> = Table::in_page(&page).iter().map(|it| it.rows.len()).collect();
+        assert_eq!(rows, [2, 2]);
+    }
+
+    #[test]
+    fn a_row_of_one_cell_heads_those_below_it_or_the_table() {
+        let page = page(&[
+            (ROW, "Corks of the cellar"),
+            (ROW, "Kind | Weight"),
+            (ROW, "Natural | 4 g"),
+            (ROW, "Of dust"),
+            (ROW, "Pressed | 3 g"),
+        ]);
+        let table = Table::in_page(&page).remove(0);
+        let groups: Vec<Option<usize>> = table.rows.iter().map(|row| row.group).collect();
+        assert_eq!((table.caption, table.header.len(), groups), (Some(0), 1, vec![None, Some(3)]));
+    }
+
+    #[test]
+    fn a_first_row_of_words_is_no_header_unless_figures_stand_below_it() {
+        for first in ["Natural | none | 9", "Natural | light | light"] {
+            let found = tables(&[(ROW, first), (ROW, "Pressed | 3 g | 4"), (ROW, "Wax | 2 g | 5")]);
+            assert_eq!((found[0].1.len(), found[0].2.len()), (0, 3), "{first}");
+        }
+        let words = tables(&[(ROW, "a | b | c"), (ROW, "d | e | f")]);
+        assert_eq!((words[0].1.len(), words[0].2.len()), (0, 2));
+        let two =
+            [(ROW, "Cork | Weight | Depth"), (ROW, " | wet | dry"), (ROW, "Wax | 2 g | 5 mm")];
+        assert_eq!(tables(&two)[0].2.len(), 1);
     }
 }

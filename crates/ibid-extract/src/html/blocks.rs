@@ -4,12 +4,17 @@ use super::element_hints::{self, Hints};
 use super::mathml;
 use super::text::{count_words, is_invisible, is_space};
 use super::visibility::HiddenSelectors;
+use crate::table_grid::{GridCell, TableGrid};
 use ibid_core::domain::BlockKind;
 
 /// Bytes of a line without final punctuation that a `<br>` does not end: shorter lines are taken for complete.
 const MIN_WRAPPED_LINE: usize = 80;
 /// Nodes of a table row that are looked at to tell data from layout.
 const MAX_ROW_NODES: usize = 400;
+/// What stands between two cells of a row.
+const CELL_JOINT: &str = " | ";
+/// Maximum bytes of a cell across a table that heads the rows below it.
+const MAX_SPANNING_BYTES: usize = 200;
 /// Bytes per cell of a data row.
 const MAX_CELL_BYTES: usize = 600;
 
@@ -30,6 +35,26 @@ pub(super) struct FlatBlock {
     pub(super) words: u32,
     /// The number of words inside links.
     pub(super) linked: u32,
+    /// The row of a table that it is.
+    pub(super) row: Option<FlatRow>,
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub(super) struct FlatRow {
+    /// Its table.
+    pub(super) table: NodeId,
+    /// Whether it names the columns.
+    pub(super) names: bool,
+    /// Its cells, each in every column and row that it spans.
+    pub(super) text: String,
+}
+
+/// A cell of an open row.
+struct OpenCell {
+    id: NodeId,
+    /// Where its text begins.
+    start: usize,
 }
 
 /// Whether an element's content is never visible text.
@@ -142,6 +167,9 @@ pub(super) fn flatten(dom: &Dom, top: NodeId, hidden: &HiddenSelectors) -> Vec<F
         open: Vec::new(),
         links: 0,
         row: None,
+        cells: Vec::new(),
+        table: None,
+        grid: TableGrid::default(),
         pre: 0,
         list_depth: 0,
         seen: element_hints::HintCache::new(),
@@ -198,8 +226,13 @@ struct BlockWalker<'a> {
     open: Vec<OpenBlock>,
     /// Nesting of links.
     links: u32,
-    /// The open row of a data table, and the number of its cells so far.
-    row: Option<(NodeId, u32)>,
+    /// The open row of a data table.
+    row: Option<NodeId>,
+    /// Its cells so far.
+    cells: Vec<OpenCell>,
+    /// The table of the last row.
+    table: Option<NodeId>,
+    grid: TableGrid,
     /// Nesting of preformatted elements.
     pre: u32,
     list_depth: u8,
@@ -251,14 +284,12 @@ impl BlockWalker<'_> {
                 return;
             }
             "td" | "th" if self.row.is_some() => {
-                if let Some((_, cells)) = &mut self.row {
-                    *cells += 1;
-                    if *cells > 1 {
-                        let kept = self.text.trim_end().len();
-                        self.text.truncate(kept);
-                        self.text.push_str(" | ");
-                    }
+                if !self.cells.is_empty() {
+                    let kept = self.text.trim_end().len();
+                    self.text.truncate(kept);
+                    self.text.push_str(CELL_JOINT);
                 }
+                self.cells.push(OpenCell { id, start: self.text.len() });
             }
             "ul" | "ol" => self.list_depth = self.list_depth.saturating_add(1),
             "pre" | "listing" | "xmp" => {
@@ -276,8 +307,8 @@ impl BlockWalker<'_> {
                 self.flush();
             }
         }
-        if name == "tr" && self.row.is_none() && is_data_row(self.dom, id) {
-            self.row = Some((id, 0));
+        if name == "tr" && self.row.is_none() {
+            self.open_row(id);
         }
         let own = element_hints::hints_of_element(self.dom, id, &mut self.seen);
         let above = self.open.last();
@@ -305,9 +336,14 @@ impl BlockWalker<'_> {
         if name == "br" {
             return;
         }
-        let row_ends = self.row.is_some_and(|(row, _)| row == id);
+        let row_ends = self.row == Some(id);
         if row_ends || (is_block(name) && self.row.is_none()) {
-            self.flush();
+            let row = match name {
+                _ if row_ends => self.end_row(id),
+                "td" | "th" => self.spanning_row(id),
+                _ => None,
+            };
+            self.flush_row(row);
         } else if is_block(name) && !self.text.ends_with(' ') {
             self.text.push(' ');
         }
@@ -341,8 +377,73 @@ impl BlockWalker<'_> {
         }
     }
 
+    /// Opens a row if it is one of data. Next to a cell of the rows above, one cell is enough.
+    fn open_row(&mut self, id: NodeId) {
+        let joins = self.grid.reaches_on() && self.table == Some(table_of(self.dom, id));
+        if is_data_row(self.dom, id, if joins { 1 } else { 2 }) {
+            self.row = Some(id);
+            self.cells.clear();
+        } else if joins {
+            // What the cells above reach into is not known any more.
+            self.grid.drop_spans();
+        }
+    }
+
+    /// The cells of the open row, and of what is left of its table where cells span rows.
+    fn end_row(&mut self, id: NodeId) -> Option<FlatRow> {
+        let table = self.begin_row(id);
+        let span = |cell: NodeId, name: &str| self.dom.attr(cell, name)?.trim().parse().ok();
+        let ends = self.cells.iter().skip(1).map(|cell| cell.start - CELL_JOINT.len());
+        let ends = ends.chain([self.text.len()]);
+        let cells = self.cells.iter().zip(ends).map(|(cell, end)| GridCell {
+            text: self.text.get(cell.start..end).unwrap_or_default().trim().to_owned(),
+            ..GridCell::spanning(span(cell.id, "colspan"), span(cell.id, "rowspan"))
+        });
+        let cells: Vec<GridCell> = cells.collect();
+        let is_head = |nth: usize| self.dom.name(self.cells[nth].id) == "th";
+        // The corner is often an empty `td`.
+        let from = usize::from(cells.first().is_some_and(|first| first.text.is_empty()));
+        let parent = self.dom.parent(id).map_or("", |parent| self.dom.name(parent));
+        let names = parent == "thead" || (from..cells.len()).all(is_head);
+        Some(FlatRow { table, names, text: self.grid.row(cells) })
+    }
+
+    /// The table of a row, which begins if the last row was of another one.
+    fn begin_row(&mut self, row: NodeId) -> NodeId {
+        let table = table_of(self.dom, row);
+        if self.table.replace(table) != Some(table) {
+            self.grid.begin_table();
+        }
+        table
+    }
+
+    /// The row of a data table that is one cell across its columns, and heads the rows below it.
+    fn spanning_row(&mut self, cell: NodeId) -> Option<FlatRow> {
+        let row = self.dom.parent(cell).filter(|row| self.dom.name(*row) == "tr")?;
+        let columns: usize = self.dom.attr(cell, "colspan")?.trim().parse().ok()?;
+        let text = self.text.trim().to_owned();
+        let of_table = self.out.last().and_then(|last| last.row.as_ref()).map(|last| last.table);
+        let alone = self.dom.children(row).filter(|id| matches!(self.dom.name(*id), "td" | "th"));
+        if columns < 2 || text.len() > MAX_SPANNING_BYTES || alone.count() > 1 || of_table.is_none()
+        {
+            return None;
+        }
+        let table = self.begin_row(row);
+        let cell = GridCell { text, ..GridCell::spanning(Some(columns), None) };
+        (of_table == Some(table)).then(|| FlatRow {
+            table,
+            names: false,
+            text: self.grid.row(vec![cell]),
+        })
+    }
+
     /// Ends the current block.
     fn flush(&mut self) {
+        self.flush_row(None);
+    }
+
+    /// Ends the current block, which is `row` if it is one.
+    fn flush_row(&mut self, row: Option<FlatRow>) {
         let text = std::mem::take(&mut self.text);
         let linked = std::mem::take(&mut self.words_linked);
         let linked_bytes = std::mem::take(&mut self.linked_bytes);
@@ -371,12 +472,19 @@ impl BlockWalker<'_> {
             words,
             linked,
             text: kept,
+            row,
         });
     }
 }
 
-/// Whether a table row holds data, which is several short cells, and not the layout of a page.
-fn is_data_row(dom: &Dom, row: NodeId) -> bool {
+/// The table of a row.
+fn table_of(dom: &Dom, row: NodeId) -> NodeId {
+    let mut above = std::iter::successors(dom.parent(row), |id| dom.parent(*id));
+    above.find(|id| dom.name(*id) == "table").unwrap_or(row)
+}
+
+/// Whether a table row holds data, which is at least `least` short cells, and not the layout of a page.
+fn is_data_row(dom: &Dom, row: NodeId, least: usize) -> bool {
     let mut cells = 0;
     let mut bytes = 0;
     for id in dom.descendants(row).skip(1).take(MAX_ROW_NODES) {
@@ -391,5 +499,5 @@ fn is_data_row(dom: &Dom, row: NodeId) -> bool {
             bytes += text.trim().len();
         }
     }
-    cells >= 2 && bytes <= MAX_CELL_BYTES * cells
+    cells >= least && bytes <= MAX_CELL_BYTES * cells
 }

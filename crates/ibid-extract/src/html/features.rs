@@ -105,7 +105,7 @@ fn words(put: &mut FeatureWriter, block: &FlatBlock, lower: &str) {
     put.push(match block.kind {
         BlockKind::Prose => 0.0,
         BlockKind::ListItem => 1.0,
-        BlockKind::TableRow => 2.0,
+        BlockKind::TableRow | BlockKind::TableHeader => 2.0,
         BlockKind::Code => 3.0,
         BlockKind::Heading => 4.0 + f32::from(block.level),
         BlockKind::Comment => 11.0,

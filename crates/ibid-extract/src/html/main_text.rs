@@ -138,7 +138,7 @@ fn best_expected_f1(flat: &[FlatBlock], chances: &[f32]) -> Vec<bool> {
 /// Keeps a table whole if its head or a third of its words is kept, or if it is right below kept text and not improbable. Rows
 /// without their head mean nothing, nor does a head without rows.
 fn keep_tables_whole(flat: &[FlatBlock], chances: &[f32], kept: &mut [bool]) {
-    let row = |at: usize| flat.get(at).is_some_and(|value| value.kind == BlockKind::TableRow);
+    let row = |at: usize| flat.get(at).is_some_and(|value| value.row.is_some());
     let mut at = 0;
     while at < flat.len() {
         let end = (at..).find(|at| !row(*at)).unwrap_or(flat.len());

@@ -47,7 +47,7 @@ pub(crate) fn read(text: &str, address: &str) -> ParsedDocument {
         draft.warnings.push("nested too deeply or too large: not read to the end".to_owned());
     }
     let kept = flat.into_iter().zip(kept).filter(|(_, kept)| *kept);
-    draft.blocks = kept.map(|(block, _)| to_block(block)).collect();
+    draft.blocks = to_blocks(kept.map(|(block, _)| block));
     let words: u32 = draft.blocks.iter().map(|block| count_words(&block.text)).sum();
     if let Some(body) = meta.body
         && words < MIN_WORDS
@@ -59,8 +59,21 @@ pub(crate) fn read(text: &str, address: &str) -> ParsedDocument {
     draft
 }
 
-fn to_block(flat: FlatBlock) -> Block {
-    Block { kind: flat.kind, level: flat.level, text: flat.text, page: None }
+fn to_blocks(flat: impl Iterator<Item = FlatBlock>) -> Vec<Block> {
+    let mut table = None;
+    let to_block = |flat: FlatBlock| {
+        let before = std::mem::replace(&mut table, flat.row.as_ref().map(|row| row.table));
+        match flat.row {
+            None => Block { kind: flat.kind, level: flat.level, text: flat.text, page: None },
+            Some(row) => Block {
+                kind: if row.names { BlockKind::TableHeader } else { BlockKind::TableRow },
+                level: u8::from(before != Some(row.table)),
+                text: row.text,
+                page: None,
+            },
+        }
+    };
+    flat.map(to_block).collect()
 }
 
 /// The page's tree, its metadata and its visible blocks.
@@ -131,5 +144,5 @@ pub fn main_text_with(page: &str, trees: &str) -> Option<String> {
 /// All visible blocks of a page that is only text, such as a chapter of a book.
 pub(crate) fn all_blocks(text: &str) -> Vec<Block> {
     let flat = visible_blocks(&Dom::parse(text));
-    flat.into_iter().map(to_block).collect()
+    to_blocks(flat.into_iter())
 }

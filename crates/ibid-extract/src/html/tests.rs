@@ -1,4 +1,5 @@
 use super::*;
+use ibid_core::domain::BlockKind;
 
 fn text(page: &str) -> String {
     let draft = read(page, "");
@@ -99,4 +100,28 @@ fn deep_nesting_is_read_in_linear_time() {
         assert!(started.elapsed().as_secs_f32() < 15.0, "{unit}: {:?}", started.elapsed());
         assert!(text.contains("words at the bottom"), "{unit}: {text}");
     }
+}
+
+#[test]
+fn rows_of_a_table_have_a_cell_in_every_column_and_tables_begin_apart() {
+    let table = "<table><thead><tr><th>Tea</th><th>Depth</th></tr></thead>\
+        <tr><td rowspan=2>Green</td><td>4 cm</td></tr><tr><td>6 cm</td></tr>\
+        <tr><td colspan=2>Of the valley</td></tr><tr><td>Black</td><td>9 cm | wet</td></tr></table>";
+    let page = format!(
+        "<html><body><main><article><h1>Tea grows</h1><p>Tea is grown in the hills, where rain is plentiful and the \
+         nights are cool.</p>{table}{table}</article></main></body></html>"
+    );
+    let draft = read(&page, "");
+    let rows = draft.blocks.iter().filter(|block| block.kind.is_row());
+    let rows: Vec<(u8, bool, &str)> = rows
+        .map(|row| (row.level, row.kind == BlockKind::TableHeader, row.text.as_str()))
+        .collect();
+    let once = [
+        (1, true, "Tea | Depth"),
+        (0, false, "Green | 4 cm"),
+        (0, false, "Green | 6 cm"),
+        (0, false, "Of the valley"),
+        (0, false, "Black | 9 cm|wet"),
+    ];
+    assert_eq!(rows, [once, once].concat());
 }

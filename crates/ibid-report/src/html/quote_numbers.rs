@@ -33,6 +33,11 @@ impl<'r> QuoteNumbers<'r> {
         }
     }
 
+    /// The number of the quote of a citation.
+    pub(super) fn number(&self, it: &Citation) -> Option<usize> {
+        self.places.get(&passage_key(&it.passage)).copied()
+    }
+
     pub(super) fn chips(&self, citations: &[Citation]) -> Vec<CitationChip> {
         let mut out: Vec<CitationChip> = Vec::new();
         let mut before: BTreeMap<u32, u8> = BTreeMap::new();

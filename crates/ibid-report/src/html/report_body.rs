@@ -1,20 +1,23 @@
 //! The report as the templates show it.
+use std::collections::HashMap;
+
+use super::chart_drawing::ChartDrawing;
 use super::diagram::Diagram;
 use super::method_rows::{MethodRow, method_rows};
 use super::quote_numbers::{QuoteNumbers, confidence_badge};
 use super::source_card::{self, SourceCard};
 use super::source_text::{live_url, passage_location, source};
 use super::view_models::{
-    ComparisonView, ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup,
-    FindingView, QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
+    ComparisonCell, ComparisonView, ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView,
+    FindingGroup, FindingView, QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
 };
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
 use crate::phrases::{applied_checks, checks_line, local_path, one_source_note, pluralize};
 use crate::{PagesByHash, introduction};
 use ibid_core::domain::{
-    Claim, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Ratio, Report,
-    SectionLayout,
+    Citation, Claim, ClaimId, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Ratio,
+    Report, SectionLayout,
 };
 
 /// Unread documents that are named.
@@ -155,8 +158,16 @@ impl ReportBody {
             drawing: Diagram::from_report(it),
             contents: Vec::new(),
         };
+        if let (Some(table), Some(chart)) = (&mut body.comparison, &it.chart) {
+            table.chart = Some(ChartDrawing::new(chart, &quote_links(it, &numbers)));
+        }
         body.contents = table_of_contents(&body);
         body
+    }
+
+    /// Whether a chart has links to quotes.
+    pub fn has_chart(&self) -> bool {
+        self.comparison.as_ref().is_some_and(|table| table.chart.is_some())
     }
 
     /// Whether something could not be established.
@@ -196,14 +207,27 @@ fn finding_groups(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<FindingGro
 
 fn comparison(report: &Report, numbers: &QuoteNumbers<'_>) -> Option<ComparisonView> {
     let it = report.comparison.as_ref()?;
-    let sentences =
-        |claims: &Vec<Claim>| claims.iter().map(|claim| numbers.sentence(claim)).collect();
+    let cell = |(claims, converted): (&Vec<Claim>, Option<&str>)| ComparisonCell {
+        figures: claims.iter().map(|claim| numbers.sentence(claim)).collect(),
+        converted: converted.map(single_line),
+    };
     let row =
-        |row: &ComparisonRow| (single_line(&row.label), row.cells.iter().map(sentences).collect());
+        |row: &ComparisonRow| (single_line(&row.label), row.converted_cells().map(cell).collect());
     Some(ComparisonView {
         columns: it.columns.iter().map(|name| single_line(name)).collect(),
         rows: it.rows.iter().map(row).collect(),
+        chart: None,
     })
+}
+
+/// The anchor of the quote of each figure of the comparison.
+fn quote_links(report: &Report, numbers: &QuoteNumbers<'_>) -> HashMap<ClaimId, String> {
+    let link = |claim: &Claim| {
+        let holds = |it: &&Citation| it.passage.text().expose().contains(claim.text());
+        let citation = claim.citations().iter().find(holds)?;
+        Some((claim.id, format!("#q{}", numbers.number(citation)?)))
+    };
+    report.comparison.iter().flat_map(ComparisonTable::claims).filter_map(link).collect()
 }
 
 fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {

@@ -1,4 +1,5 @@
 //! The parts of a report for the templates.
+use super::chart_drawing::ChartDrawing;
 use crate::escape::single_line;
 use ibid_core::domain::{ConflictSide, words};
 
@@ -88,7 +89,18 @@ pub struct ComparisonView {
     /// The names of the columns.
     pub columns: Vec<String>,
     /// The label and the cells of each row.
-    pub rows: Vec<(String, Vec<Vec<ReportSentence>>)>,
+    pub rows: Vec<(String, Vec<ComparisonCell>)>,
+    /// The chart of one of its columns.
+    pub chart: Option<ChartDrawing>,
+}
+
+/// A cell of the comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparisonCell {
+    /// The figures.
+    pub figures: Vec<ReportSentence>,
+    /// The figure in the unit of its column, if it was computed.
+    pub converted: Option<String>,
 }
 
 /// A section.

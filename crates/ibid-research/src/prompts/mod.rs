@@ -317,6 +317,9 @@ pub(crate) struct TableWords {
     pub(crate) property_columns: BTreeSet<String>,
     pub(crate) all_rows: BTreeSet<String>,
     pub(crate) generic: BTreeSet<String>,
+    pub(crate) summaries: BTreeSet<String>,
+    pub(crate) advertisements: BTreeSet<String>,
+    pub(crate) over_time: BTreeSet<String>,
     /// Words for the row with the most of a column, each with the measure that it names, or with none.
     pub(crate) most: BTreeMap<String, String>,
     pub(crate) least: BTreeMap<String, String>,

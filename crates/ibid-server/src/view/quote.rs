@@ -217,7 +217,7 @@ fn line_class(page: &Page, start: usize) -> &'static str {
     match all.get(at).map(|value| value.kind) {
         Some(BlockKind::Heading) => "heading",
         Some(BlockKind::ListItem) => "item",
-        Some(BlockKind::TableRow) => "row",
+        Some(BlockKind::TableRow | BlockKind::TableHeader) => "row",
         Some(BlockKind::Code) => "code",
         Some(BlockKind::Comment) => "comment",
         Some(BlockKind::Prose) | None => "prose",

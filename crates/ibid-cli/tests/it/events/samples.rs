@@ -475,6 +475,7 @@ fn report() -> Report {
             citations: claim(1).citations().to_vec(),
         }),
         comparison: None,
+        chart: None,
         findings: vec![Finding {
             learning: FindingKind::Fact,
             claim: claim(2),

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 
 use super::contrast::{AttributeRow, contrast_row};
 use super::measure::{measure_of, stems};
-use super::request::TableRequest;
+use super::request::{TableRequest, year};
 use super::rows::asked_figures;
+use super::top_row::ordered_rows;
 use super::view::{CellFigure, TableView};
 use crate::draft::{DraftComparison, DraftLine};
 use crate::heuristic::lexicon::sentence_case;
@@ -17,6 +18,8 @@ use ibid_core::domain::{Brief, Evidence};
 const MIN_SIZE: usize = 2;
 const MAX_ROWS: usize = 12;
 const MAX_COLUMNS: usize = 5;
+/// Maximum number of years.
+const MAX_YEARS: usize = 40;
 
 /// The comparison table of a report, if there are enough figures: of the sides of a comparison by their attributes, or else the
 /// rows of a table that answer the question.
@@ -47,11 +50,13 @@ pub(super) fn comparison_table(
     found.filter(is_full)
 }
 
-/// Whether a table has two rows and two columns, and figures in two thirds of its cells.
+/// Whether a table has two rows and two columns of figures, or three rows of one, and figures in two thirds of its cells.
 fn is_full(it: &DraftComparison) -> bool {
     let cells = || it.rows.iter().flat_map(|row| &row.1);
     let filled = cells().filter(|cell| !cell.is_empty()).count();
-    it.rows.len() >= MIN_SIZE && it.columns.len() > MIN_SIZE && filled * 3 >= cells().count() * 2
+    let (rows, columns) = (it.rows.len(), it.columns.len());
+    let large = rows >= MIN_SIZE && columns > MIN_SIZE || rows > MIN_SIZE && columns == MIN_SIZE;
+    large && filled * 3 >= cells().count() * 2
 }
 
 /// The evidence that quotes a row of a table.
@@ -80,25 +85,85 @@ fn rows_table(
         !view.by_column && quoted.count() > 0
     };
     let view = views.iter().find(is_best)?;
-    let header = view.table.header.as_ref()?;
-    let columns = (0..view.table.columns()).take(MAX_COLUMNS + 1);
-    let columns: Vec<String> = columns.map(|at| header.cell(view.page, at).to_owned()).collect();
-    let mut asked: Vec<usize> = match request.extreme {
-        Some(_) => (0..view.table.rows.len()).collect(),
-        None => asked_figures(view, request).iter().map(|it| it.row).collect(),
+    if view.table.header.is_empty() {
+        return None;
+    }
+    let figures = asked_figures(view, request);
+    if figures.first().is_some_and(|it| year(it.attribute).is_some()) && request.years.is_some() {
+        return Some(years_table(view, rows, &figures));
+    }
+    let (asked, of_rows) = match ordered_rows(view, request) {
+        Some((column, of_rows)) => (Some(column), of_rows),
+        None if request.extreme.is_some() => (None, (0..view.table.rows.len()).collect()),
+        None => {
+            let mut of_rows: Vec<usize> = figures.iter().map(|it| it.row).collect();
+            of_rows.dedup();
+            (figures.first().map(|it| it.column), of_rows)
+        }
     };
-    asked.dedup();
+    // The row that is asked for may be among those left out.
+    if request.extreme.is_some()
+        && of_rows.len() > MAX_ROWS
+        && (asked.is_none() || request.per.is_some())
+    {
+        return None;
+    }
+    let mut shown: Vec<usize> = (view.keys..view.table.columns()).take(MAX_COLUMNS).collect();
+    if let (Some(asked), Some(last)) = (asked, shown.last_mut())
+        && asked > *last
+    {
+        *last = asked;
+    }
     let row = |row: usize| {
         let quote = evidence_of(view, row, rows)?;
-        let cells = (1..columns.len()).map(|column| {
-            let figure = view.figure(row, column);
-            figure.map(|it| DraftLine { text: it.value.to_owned(), evidence: vec![quote.id] })
-        });
-        let cells = cells.map(|cell| cell.into_iter().collect()).collect();
-        Some((view.table.cell(view.page, row, 0)?.to_owned(), cells))
+        let cell = |column: &usize| cell(view.figure(row, *column), quote);
+        Some((view.label(row)?.to_owned(), shown.iter().map(cell).collect()))
     };
-    let rows = asked.into_iter().take(MAX_ROWS).filter_map(row).collect();
-    Some(DraftComparison { columns, rows })
+    let most = if request.years.is_some() { MAX_YEARS } else { MAX_ROWS };
+    let things = of_rows.into_iter().filter(|row| !view.is_summary(request.words, *row));
+    let rows = things.take(most).filter_map(row).collect();
+    let names = std::iter::once(0).chain(shown.iter().copied());
+    Some(DraftComparison {
+        columns: names.map(|at| view.names[at].clone()).collect(),
+        rows,
+        by_row: false,
+        asked: asked.and_then(|asked| shown.iter().position(|it| *it == asked)).map(|at| at + 1),
+    })
+}
+
+/// A cell of a comparison with its quote; empty if there is no figure.
+fn cell(figure: Option<CellFigure<'_>>, quote: &Evidence) -> Vec<DraftLine> {
+    let line =
+        |it: CellFigure<'_>| DraftLine { text: it.value.to_owned(), evidence: vec![quote.id] };
+    figure.map(line).into_iter().collect()
+}
+
+/// The figures of things in the years that name the columns: a row for each year.
+fn years_table(
+    view: &TableView<'_>,
+    rows: &[&Evidence],
+    figures: &[CellFigure<'_>],
+) -> DraftComparison {
+    let mut things: Vec<usize> = figures.iter().map(|it| it.row).collect();
+    things.dedup();
+    let quoted = |row: usize| Some((row, view.label(row)?, evidence_of(view, row, rows)?));
+    let things: Vec<(usize, &str, &Evidence)> =
+        things.into_iter().filter_map(quoted).take(MAX_COLUMNS).collect();
+    let mut years: Vec<(&str, usize)> =
+        figures.iter().map(|it| (it.attribute, it.column)).collect();
+    years.sort_unstable();
+    years.dedup();
+    let row = |(year, column): (&str, usize)| {
+        let cell = |it: &(usize, &str, &Evidence)| cell(view.figure(it.0, column), it.2);
+        (year.to_owned(), things.iter().map(cell).collect())
+    };
+    let names = things.iter().map(|it| it.1.to_owned());
+    DraftComparison {
+        columns: std::iter::once(String::new()).chain(names).collect(),
+        rows: years.into_iter().take(MAX_YEARS).map(row).collect(),
+        by_row: false,
+        asked: Some(1),
+    }
 }
 
 /// The attributes that tables, and else sentences, give of both sides. Each is from the one table that says most of it.
@@ -139,7 +204,12 @@ fn sides_table(
     let (a, b) = comparison_sides(brief);
     let columns = vec![String::new(), sentence_case(&a), sentence_case(&b)];
     let rows = rows.into_iter().map(|row| (row.label, row.cells)).collect();
-    (request.sides.len() == MIN_SIZE).then_some(DraftComparison { columns, rows })
+    (request.sides.len() == MIN_SIZE).then_some(DraftComparison {
+        columns,
+        rows,
+        by_row: true,
+        asked: None,
+    })
 }
 
 /// The attributes of a table with what they are of each side, each with a key that other tables share.

@@ -41,31 +41,8 @@ pub(super) fn units(value: &str) -> BTreeSet<String> {
     numbers(value).into_iter().filter_map(|number| number.unit).chain(signs).collect()
 }
 
-/// The figure of a cell: of a range, its middle. `None` for text, and for more than a figure or a range.
-pub(super) fn figure(value: &str) -> Option<f64> {
-    let found: Vec<f64> = numbers(value).iter().map(|number| number.value).collect();
-    match found.as_slice() {
-        [one] => Some(*one),
-        [from, to] if from <= to => Some(f64::midpoint(*from, *to)),
-        _ => None,
-    }
-}
-
-/// The figure of a cell, if it can be compared: none that may be read in two ways (`1.234`, `1.2k`, `(40)`) and no bound (`from 90`,
-/// `< 130`). A minus before the figure counts.
-pub(super) fn exact_figure(value: &str) -> Option<f64> {
-    const BOUNDS: [&str; 9] =
-        ["from", "under", "over", "below", "above", "least", "most", "less", "more"];
-    let bound = tokens(value).iter().any(|token| BOUNDS.contains(&token.text.as_str()));
-    if bound || value.contains(['<', '>', '≤', '≥', '~']) || is_ambiguous(value) {
-        return None;
-    }
-    let negative = value.trim_start_matches(CURRENCIES).trim_start().starts_with(['-', '−', '–']);
-    figure(value).map(|it| if negative { -it } else { it })
-}
-
 /// Whether a figure is in brackets, is followed at once by a magnitude, or has three digits behind its only point.
-fn is_ambiguous(value: &str) -> bool {
+pub(super) fn is_ambiguous(value: &str) -> bool {
     let chars: Vec<char> = value.chars().collect();
     let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     (0..chars.len()).any(|at| match chars[at] {
@@ -100,24 +77,5 @@ mod tests {
             let found = measure_of(words, attribute, value).map(|it| it.heading.as_str());
             assert_eq!(found, measure, "{attribute}: {value}");
         }
-    }
-
-    #[test]
-    fn what_can_be_read_in_two_ways_is_not_compared() {
-        for unfit in ["1.234", "€1.2k", "€3M", "(40)", "from 90", "< 130", "at least 5 kg"] {
-            assert_eq!(exact_figure(unfit), None, "{unfit}");
-        }
-        for (value, figure) in [("−9 °C", -9.0), ("-5 %", -5.0), ("0.30 €", 0.3), ("12", 12.0)]
-        {
-            assert_eq!(exact_figure(value), Some(figure), "{value}");
-        }
-    }
-
-    #[test]
-    fn a_range_counts_by_its_middle() {
-        assert_eq!(figure("95 to 105 kg"), Some(100.0));
-        assert_eq!(figure("9"), Some(9.0));
-        assert_eq!(figure("no"), None);
-        assert_eq!(figure("1 of 2 of 3"), None);
     }
 }

@@ -20,6 +20,34 @@ pub(super) enum Extreme {
     Least,
 }
 
+/// Years, both ends included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct YearSpan(u16, u16);
+
+impl YearSpan {
+    /// The years of a question on how figures went on: "from 2010 to 2020", "since 2015".
+    fn asked(asked: &[String], words: &TableWords) -> Option<YearSpan> {
+        let years: Vec<u16> = asked.iter().filter_map(|word| year(word)).collect();
+        let told = asked.iter().filter(|word| words.over_time.contains(*word)).count();
+        match years.as_slice() {
+            [from] if asked.iter().any(|word| word == "since") => Some(YearSpan(*from, u16::MAX)),
+            [from, to] if told > 0 && from < to => Some(YearSpan(*from, *to)),
+            _ => None,
+        }
+    }
+
+    /// Whether a name is one of these years.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        year(name).is_some_and(|year| (self.0..=self.1).contains(&year))
+    }
+}
+
+/// The year that a text is.
+pub(super) fn year(text: &str) -> Option<u16> {
+    let digits = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|year| digits && (1000..2200).contains(year))
+}
+
 /// What a question asks of tables.
 #[derive(Clone)]
 pub(crate) struct TableRequest {
@@ -30,6 +58,8 @@ pub(crate) struct TableRequest {
     pub(super) extreme: Option<Extreme>,
     /// What the most is counted by: "per euro".
     pub(super) per: Option<&'static MeasureWords>,
+    /// The years between which it asks how figures went on.
+    pub(super) years: Option<YearSpan>,
     /// Whether it asks about all things of a kind.
     pub(super) all_rows: bool,
     /// The units that it names; any if it names none.
@@ -90,7 +120,8 @@ impl TableRequest {
             QuestionKind::Comparison => distinguishing_words(brief),
             _ => Vec::new(),
         };
-        let asks_figures = {
+        let years = YearSpan::asked(&asked, words);
+        let asks_figures = years.is_some() || {
             use QuestionKind::{Causal, Definition, HowTo, Why, YesNo};
             !matches!(brief.kind, Causal | Definition | HowTo | Why | YesNo)
         };
@@ -98,7 +129,9 @@ impl TableRequest {
         topic.retain(|stem| !is_generic(words, stem));
         for word in &asked {
             let asks = words.measures.values().any(|measure| measure.asks.contains(word));
-            if asks || words.most.contains_key(word) || words.least.contains_key(word) {
+            let of_time =
+                years.is_some() && (words.over_time.contains(word) || word.parse::<u16>().is_ok());
+            if asks || of_time || words.most.contains_key(word) || words.least.contains_key(word) {
                 topic.remove(&stem(word));
             }
         }
@@ -109,6 +142,7 @@ impl TableRequest {
         Ok(TableRequest {
             asks_figures,
             words,
+            years,
             units: named_units(&asked, &measures),
             thing: thing(&asked),
             subject,
@@ -128,7 +162,8 @@ impl TableRequest {
             let own = units(value);
             return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
         }
-        let own = |stem: &&String| self.extreme.is_some() || !known.contains(*stem);
+        let all = self.extreme.is_some() || self.years.is_some();
+        let own = |stem: &&String| all || !known.contains(*stem);
         let is_per = self.per.is_some_and(|per| holds(per, self.words, attribute, value));
         let named = stems(attribute);
         let named = named.intersection(&self.topic).filter(own).count();

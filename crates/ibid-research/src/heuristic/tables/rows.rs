@@ -2,7 +2,8 @@
 use std::collections::BTreeMap;
 
 use super::kinds::kind_sentences;
-use super::request::TableRequest;
+use super::measure::stems;
+use super::request::{TableRequest, year};
 use super::top_row::top_rows;
 use super::view::{CellFigure, RowLine, TableView};
 use crate::prompts::SentenceWords;
@@ -49,11 +50,11 @@ pub(crate) fn rows_of_page(
 
 /// The evidence for a line; `None` if nothing says what the rows are about, or they are too long to quote.
 fn evidence(view: &TableView<'_>, line: RowLine, source: SourceId) -> Option<Evidence> {
-    let header = view.table.header.as_ref().map(|header| header.sentence);
-    let header = header.or(view.table.caption)?;
-    let (first, last) = line.rows;
-    let at = |row: usize| view.table.rows.get(row).map(|row| row.sentence);
-    let passage = view.page.passage(at(first)?, at(last)?)?;
+    let header = &view.table.header;
+    let header = header.first().zip(header.last()).map(|it| (it.0.sentence, it.1.sentence));
+    let header = header.or(view.table.caption.map(|caption| (caption, caption)))?;
+    let (first, last) = (view.table.rows.get(line.rows.0)?, view.table.rows.get(line.rows.1)?);
+    let passage = view.page.passage(first.group.unwrap_or(first.sentence), last.sentence)?;
     if passage.byte_range().len() > MAX_ROW_BYTES {
         return None;
     }
@@ -62,7 +63,7 @@ fn evidence(view: &TableView<'_>, line: RowLine, source: SourceId) -> Option<Evi
         items: Vec::new(),
         source,
         passage,
-        table_header: Some(view.page.passage(header, header)?),
+        table_header: Some(view.page.passage(header.0, header.1)?),
         claim: line.text,
         stance: Stance::Neutral,
         score: ROW_SCORE.0 + ROW_SCORE.1 * line.share,
@@ -81,6 +82,9 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
             .collect();
     }
     let asked = asked_figures(view, request);
+    if request.years.is_some() {
+        return year_lines(view, request, &asked);
+    }
     let mut rows: BTreeMap<usize, Vec<CellFigure<'_>>> = BTreeMap::new();
     for figure in asked {
         rows.entry(figure.row).or_default().push(figure);
@@ -93,12 +97,45 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
     rows.into_iter().map(line).collect()
 }
 
-/// The figures that a request is for: of what it asks for, on the things that it names best.
-pub(super) fn asked_figures<'p>(
-    view: &TableView<'p>,
+/// What is asked for in the first and in the last year, for each thing or measure that the table has of several years.
+fn year_lines(
+    view: &TableView<'_>,
     request: &TableRequest,
-) -> Vec<CellFigure<'p>> {
+    asked: &[CellFigure<'_>],
+) -> Vec<RowLine> {
+    let mut series: BTreeMap<&str, Vec<(u16, &CellFigure<'_>)>> = BTreeMap::new();
+    for it in asked {
+        let (name, at) = match year(it.entity) {
+            Some(at) => (it.attribute, Some(at)),
+            None => (it.entity, year(it.attribute)),
+        };
+        if let Some(at) = at {
+            series.entry(name).or_default().push((at, it));
+        }
+    }
+    let line = |(name, mut figures): (&str, Vec<(u16, &CellFigure<'_>)>)| {
+        figures.sort_by_key(|it| it.0);
+        let ((from, first), (to, last)) = (figures.first()?, figures.last()?);
+        let rows = figures.iter().map(|it| it.1.row);
+        Some(RowLine {
+            text: format!("{name} – {from}: {}; {to}: {}.", first.value, last.value),
+            rows: (rows.clone().min()?, rows.max()?),
+            share: view.topic_share(request, first),
+        })
+        .filter(|_| from < to)
+    };
+    series.into_iter().filter_map(line).collect()
+}
+
+/// The figures that a request is for: of what it asks for, on the things that it names best.
+pub(super) fn asked_figures<'v>(
+    view: &'v TableView<'_>,
+    request: &TableRequest,
+) -> Vec<CellFigure<'v>> {
     let mut asked = view.figures();
+    if let Some(years) = &request.years {
+        asked.retain(|it| years.contains(it.entity) || years.contains(it.attribute));
+    }
     asked.retain(|it| {
         let fits = if request.sides.is_empty() || !request.measures.is_empty() {
             request.asks_for(it.attribute, it.value, &view.about)
@@ -107,11 +144,20 @@ pub(super) fn asked_figures<'p>(
         };
         fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE
     });
+    if request.years.is_some() {
+        // The column, or the row, that is named best.
+        let named = |it: &CellFigure<'_>| {
+            let own = stems(&format!("{} {}", it.entity, it.attribute));
+            request.topic.intersection(&own).count()
+        };
+        let best = asked.iter().map(named).max().unwrap_or(0);
+        asked.retain(|it| named(it) == best);
+    }
     if !request.sides.is_empty() {
         asked.retain(|it| view.side(request, it).is_some());
-    } else if request.all_rows {
+    } else if request.all_rows || request.years.is_some() {
         // A table of one thing says nothing of each.
-        asked.retain(|it| !it.entity.is_empty());
+        asked.retain(|it| !it.entity.is_empty() && !view.is_summary(request.words, it.row));
     } else {
         // A row that names less of what is asked about is on something else.
         let best = asked.iter().map(|it| view.named(request, it)).max().unwrap_or(0);
@@ -137,7 +183,7 @@ fn row_text(view: &TableView<'_>, row: usize, figures: &[CellFigure<'_>]) -> Str
     };
     let label = if view.by_column { first.attribute } else { first.entity };
     let text = format!("{label} – {}", pairs(figures));
-    let rest = (1..view.table.columns()).filter_map(|column| view.figure(row, column));
+    let rest = (view.keys..view.table.columns()).filter_map(|column| view.figure(row, column));
     let rest: Vec<CellFigure<'_>> =
         rest.filter(|it| !view.by_column && !figures.contains(it)).collect();
     let whole = format!("{text} ({})", pairs(&rest));

@@ -1,82 +1,132 @@
 //! The row with the most or the least of a column, or of one column for another.
-use super::measure::{exact_figure, holds, units};
+use super::measure::{holds, stems};
+use super::quantity::{Quantity, align};
 use super::request::{Extreme, TableRequest};
 use super::view::{CellFigure, RowLine, TableView};
 use crate::prompts::fill_template;
-use ibid_core::domain::words::tokens;
 
 /// Least number of rows that one is picked from.
 const MIN_ROWS: usize = 3;
-/// Words that begin the name of a row about the other rows.
-const SUMMARY_WORDS: [&str; 10] =
-    ["total", "totals", "sum", "average", "mean", "median", "minimum", "maximum", "overall", "all"];
 /// Maximum number of rows that share the first place.
 const MAX_TIED: usize = 2;
 
-/// A column in which every row has a figure of one unit.
-struct FigureColumn<'p> {
-    cells: Vec<CellFigure<'p>>,
-    values: Vec<f64>,
+/// A column in which every row has a figure, all in one unit.
+pub(super) struct FigureColumn<'v> {
+    pub(super) cells: Vec<CellFigure<'v>>,
+    pub(super) values: Vec<Quantity>,
 }
 
-/// The row that has the most or the least of what a request asks for. Nothing if a row has no figure to compare.
+/// The row that has the most or the least of what a request asks for. Nothing if a row has no figure to compare, or a range that
+/// reaches to those of others.
 pub(super) fn top_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
-    let Some(extreme) = request.extreme.filter(|_| !view.by_column) else {
+    let Some((extreme, column)) = request.extreme.zip(extreme_column(view, request)) else {
         return Vec::new();
     };
-    let columns: Vec<FigureColumn<'_>> =
-        (1..view.table.columns()).filter_map(|column| figure_column(view, column)).collect();
+    let per = match per_column(view, request) {
+        Some(None) => return Vec::new(),
+        Some(per) => per,
+        None => None,
+    };
+    let worth = |row: usize| match &per {
+        None => Some(column.values[row].clone()),
+        Some(per) => divided(&column.values[row], &per.values[row]),
+    };
+    let Some(worth) = (0..column.values.len()).map(worth).collect::<Option<Vec<Quantity>>>() else {
+        return Vec::new();
+    };
+    let line = |row: usize| RowLine {
+        text: text(request, extreme, &column.cells[row], per.as_ref().map(|per| &per.cells[row])),
+        rows: (0, view.table.rows.len() - 1),
+        share: view.topic_share(request, &column.cells[row]),
+    };
+    first_rows(view, request, extreme, &worth).into_iter().map(line).collect()
+}
+
+/// The rows in the first place: none if it is not certain which they are, or if an advertisement is before them.
+fn first_rows(
+    view: &TableView<'_>,
+    request: &TableRequest,
+    extreme: Extreme,
+    worth: &[Quantity],
+) -> Vec<usize> {
+    let things = (0..worth.len()).filter(|row| !view.is_summary(request.words, *row));
+    let things: Vec<usize> = things.collect();
+    let before = |a: &Quantity, b: &Quantity| match extreme {
+        Extreme::Most => a.low > b.high,
+        Extreme::Least => a.high < b.low,
+    };
+    let equal = |a: &Quantity, b: &Quantity| {
+        a.is_point() && b.is_point() && a.value.to_bits() == b.value.to_bits()
+    };
+    let leads = |row: &usize| {
+        let own = &worth[*row];
+        things
+            .iter()
+            .all(|other| other == row || before(own, &worth[*other]) || equal(own, &worth[*other]))
+    };
+    let first: Vec<usize> = things.iter().copied().filter(leads).collect();
+    let doubtful = first.iter().any(|row| view.is_advertisement(request.words, *row));
+    if doubtful || first.len() > MAX_TIED { Vec::new() } else { first }
+}
+
+/// The rows of a table from the one with the most or the least on, by their middle where they are ranges. Rows on the others
+/// together are left out.
+pub(super) fn ordered_rows(
+    view: &TableView<'_>,
+    request: &TableRequest,
+) -> Option<(usize, Vec<usize>)> {
+    let extreme = request.extreme?;
+    let column = extreme_column(view, request)?;
+    let of_things = (0..column.values.len()).filter(|row| !view.is_summary(request.words, *row));
+    let mut rows: Vec<usize> = of_things.collect();
+    rows.sort_by(|a, b| {
+        let order = column.values[*a].value.total_cmp(&column.values[*b].value);
+        if extreme == Extreme::Most { order.reverse() } else { order }
+    });
+    Some((column.cells.first()?.column, rows))
+}
+
+/// The column of what is asked for, if all of it can be compared.
+fn extreme_column<'v>(view: &'v TableView<'_>, request: &TableRequest) -> Option<FigureColumn<'v>> {
+    if view.by_column || !view.table.complete {
+        return None;
+    }
     // A column of another measure is no answer where that of the measure asked for is unfit.
-    let asks = |it: &&FigureColumn<'_>| {
+    let asks = |it: &FigureColumn<'_>| {
         let CellFigure { attribute, value, .. } = it.cells[0];
         let mut measures = request.measures.iter();
         request.asks_for(attribute, value, &view.about)
             && (request.measures.is_empty()
                 || measures.any(|measure| holds(measure, request.words, attribute, value)))
     };
-    let share = |it: &FigureColumn<'_>| view.topic_share(request, &it.cells[0]);
-    let best = columns.iter().filter(asks).reduce(
-        |best, it| {
-            if share(it) > share(best) { it } else { best }
-        },
-    );
-    let Some(column) = best else {
-        return Vec::new();
+    // Of "dry weight" and "saturated weight" the caption may name both.
+    let rank = |it: &FigureColumn<'_>| {
+        let cell = &it.cells[0];
+        view.topic_share(request, cell) + request.topic_share(&stems(cell.attribute))
     };
-    let per = request.per.map(|per| {
-        let holds = |it: &&FigureColumn<'_>| {
-            holds(per, request.words, it.cells[0].attribute, it.cells[0].value)
-        };
-        columns.iter().find(holds)
-    });
-    let per = match per {
-        Some(None) => return Vec::new(),
-        Some(Some(per)) => Some(per),
-        None => None,
-    };
-    let divided = |row: usize| per.map_or(1.0, |per| per.values[row]);
-    let worth: Vec<f64> =
-        (0..column.values.len()).map(|row| column.values[row] / divided(row)).collect();
-    if !worth.iter().all(|it| it.is_finite()) {
-        return Vec::new();
-    }
-    let things: Vec<usize> =
-        (0..worth.len()).filter(|row| !is_summary(column.cells[*row].entity)).collect();
-    let of_things = things.iter().map(|row| worth[*row]);
-    let top = match extreme {
-        Extreme::Most => of_things.fold(f64::NEG_INFINITY, f64::max),
-        Extreme::Least => of_things.fold(f64::INFINITY, f64::min),
-    };
-    let tied: Vec<usize> = things.into_iter().filter(|row| worth[*row] == top).collect();
-    if tied.len() > MAX_TIED {
-        return Vec::new();
-    }
-    let line = |row: usize| RowLine {
-        text: text(request, extreme, &column.cells[row], per.map(|per| &per.cells[row])),
-        rows: (0, view.table.rows.len() - 1),
-        share: view.topic_share(request, &column.cells[row]),
-    };
-    tied.into_iter().map(line).collect()
+    let columns = view.keys..view.table.columns();
+    let columns = columns.filter_map(|column| figure_column(view, column)).filter(asks);
+    columns.reduce(|best, it| if rank(&it) > rank(&best) { it } else { best })
+}
+
+/// The column that the most is counted by, if one is asked for.
+fn per_column<'v>(
+    view: &'v TableView<'_>,
+    request: &TableRequest,
+) -> Option<Option<FigureColumn<'v>>> {
+    let per = request.per?;
+    let holds =
+        |it: &FigureColumn<'_>| holds(per, request.words, it.cells[0].attribute, it.cells[0].value);
+    let mut columns =
+        (view.keys..view.table.columns()).filter_map(|column| figure_column(view, column));
+    Some(columns.find(holds))
+}
+
+/// One figure by another; `None` if either is a range, or the other is nothing.
+fn divided(one: &Quantity, by: &Quantity) -> Option<Quantity> {
+    let value = one.value / by.value;
+    let certain = one.is_point() && by.is_point() && value.is_finite();
+    certain.then(|| Quantity { low: value, value, high: value, unit: one.unit.clone() })
 }
 
 /// "Cork, natural – Price: 0.30 €, the most of all rows."
@@ -102,17 +152,12 @@ fn text(
     }
 }
 
-/// Whether a row is about the other rows together.
-fn is_summary(entity: &str) -> bool {
-    let first = tokens(entity).into_iter().next();
-    first.is_some_and(|first| SUMMARY_WORDS.contains(&first.text.as_str()))
-}
-
-/// A column, if every row has a figure in it and all are of one unit.
-fn figure_column<'p>(view: &TableView<'p>, column: usize) -> Option<FigureColumn<'p>> {
+/// A column, if every row has a figure in it and all are of one quantity.
+fn figure_column<'v>(view: &'v TableView<'_>, column: usize) -> Option<FigureColumn<'v>> {
     let rows = 0..view.table.rows.len();
     let cells = rows.map(|row| view.figure(row, column)).collect::<Option<Vec<_>>>()?;
-    let values = cells.iter().map(|it| exact_figure(it.value)).collect::<Option<Vec<_>>>()?;
-    let alike = cells.windows(2).all(|pair| units(pair[0].value) == units(pair[1].value));
-    (cells.len() >= MIN_ROWS && alike).then_some(FigureColumn { cells, values })
+    let name = cells.first()?.attribute;
+    let read = cells.iter().map(|it| Quantity::read(it.value, name)).collect::<Option<Vec<_>>>()?;
+    let values = align(&read, name)?.quantities;
+    (cells.len() >= MIN_ROWS).then_some(FigureColumn { cells, values })
 }

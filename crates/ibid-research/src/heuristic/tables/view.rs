@@ -1,10 +1,14 @@
 //! A table as figures of things: which side of it names the things, and which their attributes.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::measure::{measure_of, stems, units};
 use super::request::TableRequest;
 use crate::prompts::TableWords;
+use ibid_core::domain::words::{numbers, tokens};
 use ibid_core::domain::{Page, Table};
+
+/// Maximum number of columns that name the rows.
+const MAX_KEYS: usize = 3;
 
 /// A cell that says something of a thing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,8 +17,9 @@ pub(super) struct CellFigure<'p> {
     pub(super) entity: &'p str,
     pub(super) attribute: &'p str,
     pub(super) value: &'p str,
-    /// The index of its row.
+    /// The indices of its row and its column.
     pub(super) row: usize,
+    pub(super) column: usize,
 }
 
 /// A sentence from a table, and the rows that say it.
@@ -34,44 +39,75 @@ pub(super) struct TableView<'p> {
     pub(super) by_column: bool,
     /// The stems of the page's title, the caption and the name of the first column.
     pub(super) about: BTreeSet<String>,
+    /// The names of its columns.
+    pub(super) names: Vec<String>,
+    /// How many of its columns name its rows.
+    pub(super) keys: usize,
+    /// The name of each row. A name of two rows names neither.
+    labels: Vec<Option<String>>,
 }
 
 impl<'p> TableView<'p> {
     /// The tables of a page of which it is known what their cells are.
     pub(super) fn of_page(page: &'p Page, words: &TableWords) -> Vec<TableView<'p>> {
-        let known = |table: &Table| table.header.is_some() || table.columns() == 2;
+        let known = |table: &Table| !table.header.is_empty() || table.columns() == 2;
         Table::in_page(page)
             .into_iter()
             .filter(known)
             .map(|table| {
                 let caption = table.caption.map_or("", |n| page.sentence(n));
-                let first = table.header.as_ref().map_or("", |header| header.cell(page, 0));
-                let about = stems(&format!("{} {caption} {first}", page.title));
+                let columns = 0..table.columns();
+                let names: Vec<String> = columns.map(|column| table.name(page, column)).collect();
+                let about = stems(&format!("{} {caption} {}", page.title, names[0]));
                 let by_column = names_things_by_column(page, &table, words);
-                TableView { page, by_column, about, table }
+                let (keys, labels) = row_labels(page, &table);
+                TableView { page, by_column, about, names, keys, labels, table }
             })
             .collect()
     }
 
     /// The figures, row by row.
-    pub(super) fn figures(&self) -> Vec<CellFigure<'p>> {
+    pub(super) fn figures(&self) -> Vec<CellFigure<'_>> {
         let rows = 0..self.table.rows.len();
-        let columns = 1..self.table.columns();
+        let columns = self.keys..self.table.columns();
         let cells = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
         cells.filter_map(|(row, column)| self.figure(row, column)).collect()
     }
 
     /// What the cell at a row and a column says.
-    pub(super) fn figure(&self, row: usize, column: usize) -> Option<CellFigure<'p>> {
-        let label = self.table.cell(self.page, row, 0)?;
+    pub(super) fn figure(&self, row: usize, column: usize) -> Option<CellFigure<'_>> {
+        let label = self.label(row)?;
         let value = self.table.cell(self.page, row, column)?;
-        let name = self.table.header.as_ref().map_or("", |header| header.cell(self.page, column));
-        let (entity, attribute) = match (&self.table.header, self.by_column) {
-            (None, _) => ("", label),
-            (Some(_), true) => (name, label),
-            (Some(_), false) => (label, name),
+        let name = self.names.get(column).map_or("", String::as_str);
+        let (entity, attribute) = match (self.table.header.is_empty(), self.by_column) {
+            (true, _) => ("", label),
+            (false, true) => (name, label),
+            (false, false) => (label, name),
         };
-        Some(CellFigure { entity, attribute, value, row })
+        Some(CellFigure { entity, attribute, value, row, column })
+    }
+
+    /// The name of a row.
+    pub(super) fn label(&self, row: usize) -> Option<&str> {
+        self.labels.get(row)?.as_deref()
+    }
+
+    /// Whether a row is about the other rows together.
+    pub(super) fn is_summary(&self, words: &TableWords, row: usize) -> bool {
+        let label = self.label(row).map(tokens).unwrap_or_default();
+        let ends = [label.first(), label.last()];
+        ends.into_iter().flatten().any(|word| words.summaries.contains(&word.text))
+    }
+
+    /// Whether the name of a row calls a reader to buy.
+    pub(super) fn is_advertisement(&self, words: &TableWords, row: usize) -> bool {
+        let label = self.label(row).unwrap_or_default();
+        let calls =
+            tokens(label).iter().filter(|word| words.advertisements.contains(&word.text)).count();
+        calls > 1
+            || calls > 0 && label.contains(['!', '→', '»', ':'])
+            || label.contains("://")
+            || label.contains("www.")
     }
 
     /// Share of what a question is about that the table has where it says `figure`.
@@ -99,12 +135,55 @@ impl<'p> TableView<'p> {
     }
 }
 
+/// How many columns name the rows, and the name of each row: of its first column, and where that repeats, as a cell across rows
+/// does, of the next columns of words, with the row that heads it and its neighbours.
+fn row_labels(page: &Page, table: &Table) -> (usize, Vec<Option<String>>) {
+    let of_keys = |keys: usize| -> Vec<Option<String>> {
+        let label = |nth: usize| {
+            let row = &table.rows[nth];
+            let first = table.cell(page, nth, 0)?;
+            let mut parts = vec![first];
+            parts.extend(
+                (1..keys)
+                    .map(|at| row.cell(page, at))
+                    .filter(|part| !part.is_empty() && *part != first),
+            );
+            let label = parts.join(", ");
+            let group =
+                row.group.filter(|_| !table.header.is_empty()).map(|group| page.sentence(group));
+            Some(group.map_or(label.clone(), |group| format!("{label} ({group})")))
+        };
+        let labels: Vec<Option<String>> = (0..table.rows.len()).map(label).collect();
+        let mut count: BTreeMap<String, usize> = BTreeMap::new();
+        for label in labels.iter().flatten() {
+            *count.entry(label.to_lowercase()).or_default() += 1;
+        }
+        let is_one = |label: &String| count.get(&label.to_lowercase()) == Some(&1);
+        labels.into_iter().map(|label| label.filter(is_one)).collect()
+    };
+    let is_words = |column: usize| {
+        let mut cells = table.rows.iter().map(|row| row.cell(page, column));
+        cells.all(|cell| numbers(cell).is_empty())
+    };
+    let mut keys = 1;
+    let mut labels = of_keys(keys);
+    while keys < MAX_KEYS
+        && keys + 1 < table.columns()
+        && labels.iter().any(Option::is_none)
+        && is_words(keys)
+    {
+        keys += 1;
+        labels = of_keys(keys);
+    }
+    (keys, labels)
+}
+
 /// Whether the columns are the things: the first one says that it holds properties, or a column mixes units.
 fn names_things_by_column(page: &Page, table: &Table, words: &TableWords) -> bool {
-    let Some(header) = &table.header else {
+    if table.header.is_empty() {
         return false;
-    };
-    let first = header.cell(page, 0).to_lowercase();
+    }
+    let first = table.name(page, 0).to_lowercase();
     let known: BTreeSet<&String> = words.measures.values().flat_map(|it| &it.units).collect();
     let mixes = |column: usize| {
         let cells = (0..table.rows.len()).filter_map(|row| table.cell(page, row, column));

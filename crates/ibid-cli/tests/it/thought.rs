@@ -4,6 +4,7 @@ mod clarify;
 mod mended;
 mod obeying;
 mod orders;
+mod prefetch;
 
 use std::sync::{Arc, Mutex};
 

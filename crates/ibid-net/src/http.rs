@@ -149,9 +149,9 @@ fn network_state() -> MutexGuard<'static, NetworkState> {
     NETWORK_STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Records that the server at `base_url` could not be reached.
-pub(crate) fn note_unreachable(base_url: &str) {
-    if is_loopback_url(base_url) {
+/// Records the failure of a call to `base_url`, if the server could not be reached and is on another machine.
+pub fn note_unreachable(base_url: &str, fault: &ServiceError) {
+    if fault.reason != Some(FailureReason::Unreachable) || is_loopback_url(base_url) {
         return;
     }
     let host = host_and_port(base_url);
@@ -164,11 +164,15 @@ pub(crate) fn note_unreachable(base_url: &str) {
 
 /// Whether the lookup of a name failed moments ago, or two servers could not be reached.
 pub(crate) fn is_offline() -> bool {
+    let failed_lookup = network_state().failed_lookup;
+    failed_lookup.is_some_and(|at| at.elapsed() < OFFLINE_TTL) || is_network_down()
+}
+
+/// Whether two servers on other machines could not be reached moments ago.
+pub fn is_network_down() -> bool {
     let state = network_state();
-    let is_recent = |at: Instant| at.elapsed() < OFFLINE_TTL;
-    let all = state.unreachable.iter();
-    state.failed_lookup.is_some_and(is_recent)
-        || all.flatten().filter(|(_, at)| is_recent(*at)).count() == 2
+    let recent = |(_, at): &&(String, Instant)| at.elapsed() < OFFLINE_TTL;
+    state.unreachable.iter().flatten().filter(recent).count() == 2
 }
 
 /// Whether another server than that at `base_url` could not be reached moments ago: then it is the network that is down.

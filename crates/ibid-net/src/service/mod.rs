@@ -256,10 +256,8 @@ impl ServiceClient {
             // If the requested delay is too long, the call fails.
             let again =
                 again && fault.retry_after.is_none_or(|retry_after| retry_after <= MAX_RETRY_AFTER);
-            if fault.reason == Some(FailureReason::Unreachable) {
-                unreachable += 1;
-                note_unreachable(&self.access.base_url);
-            }
+            note_unreachable(&self.access.base_url, &fault);
+            unreachable += u32::from(fault.reason == Some(FailureReason::Unreachable));
             let again = again && (unreachable == 0 || unreachable < MAX_UNREACHABLE && !offline);
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,

@@ -34,8 +34,7 @@ impl Assignment {
         let state = &research.state;
         let was_shown_nothing = state.rounds == 0 && state.pages.known_count() == 0;
         if was_shown_nothing || state.notes.sources.is_empty() {
-            let read =
-                |word: &str| !was_shown_nothing && research.hits.has_private_word(word);
+            let read = |word: &str| !was_shown_nothing && research.hits.has_private_word(word);
             policy.narrow_own_query(&format!("{} {}", unit.topic, unit.query), &read);
         }
         // It has seen findings: words that are private to a page are not taken over.

@@ -5,15 +5,17 @@
 use crate::cover::CoverContext;
 use crate::heuristic::queries::QueryBuilder;
 use crate::intake;
-use crate::plan;
-use crate::run_context::RunContext;
 use crate::page_set::PageSet;
+use crate::plan;
 use crate::read;
+use crate::run_context::RunContext;
 use crate::search::{self, HitPool};
 use crate::weigh;
 use crate::write::best_first;
 use ibid_core::Result;
-use ibid_core::domain::{EvidenceGate, EvidenceId, ModelRole, Plan, Question, Source, SourceId, Usage};
+use ibid_core::domain::{
+    EvidenceGate, EvidenceId, ModelRole, Plan, Question, Source, SourceId, Usage,
+};
 use ibid_core::ports::{EventLog, Providers};
 
 use super::research_loop::ResearchLoop;

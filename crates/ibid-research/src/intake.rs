@@ -16,7 +16,7 @@ use super::ask::{
 };
 use super::heuristic;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::plan::{PlanAnswer, request_plan};
+use super::plan::{PlanAnswer, is_planned_by_code, request_plan};
 use super::topic::{detect_topic, resolve_in_thread};
 
 /// What intake made of a question, and what came at the same time.
@@ -122,7 +122,11 @@ async fn refine_once<'a, T>(
 ) -> Result<Intake<'a, T>> {
     let brief = refine_by_words(question)?;
     let role = ModelRole::Planner;
-    let Some(role_model) = llm.role_model(LlmStep::Intake, role) else {
+    let role_model = match is_planned_by_code(question) {
+        true => llm.skip_model(LlmStep::Intake),
+        false => llm.role_model(LlmStep::Intake, role),
+    };
+    let Some(role_model) = role_model else {
         return Ok(Intake::of_brief(brief));
     };
     let asked =

@@ -22,7 +22,7 @@ use super::research_loop::ResearchLoop;
 use super::search_budget::{folder_count, record_queries, trim_to_budget};
 
 /// Items of the heuristic plan that are searched for, each in its own words.
-const MAX_ITEMS: usize = 3;
+const MAX_ITEMS: usize = 2;
 /// Maximum number of pages that are read.
 const MAX_PAGES: usize = 8;
 /// A limited budget is spent on it by at most one part in this many.

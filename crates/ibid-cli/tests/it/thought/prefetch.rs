@@ -247,3 +247,26 @@ async fn a_run_replays_as_it_was_and_a_resumed_one_pays_nothing_twice() {
     assert_eq!(usage.pages as usize, read.len());
     replays_byte_for_byte(&app.recording(&id).await.unwrap()).await;
 }
+
+#[tokio::test]
+async fn at_quick_effort_the_code_plans_and_the_first_draft_is_the_report() {
+    let model = good();
+    let mut asked = question("What is cork?");
+    asked.method.effort = Effort::Quick;
+    asked.method.max_refinement_iterations = 0;
+    let (report, events) = researched(&with_model(shelf(), &model), &asked).await;
+    let report = report.unwrap();
+    holds(&report);
+    let steps = model.steps();
+    let asked_for = |step: &str| steps.iter().any(|it| it == step);
+    assert!(!asked_for("refine") && !asked_for("plan") && !asked_for("refine_search"), "{steps:?}");
+    assert!(asked_for("weigh") && asked_for("write"), "{steps:?}");
+    assert_eq!(report.method.unaided, ["intake", "plan"]);
+    assert!(report.method.unaided_because.is_empty());
+    let rounds = events.iter().filter(|it| matches!(it, Event::RoundStarted { .. })).count();
+    assert_eq!(rounds, 1);
+    // Who wants to see the plan first, or to be asked, gets a model's.
+    asked.clarify = true;
+    researched(&with_model(shelf(), &model), &asked).await.0.unwrap();
+    assert!(model.steps().iter().any(|it| it == "plan"));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ibid_core::domain::{
-    DialogueTurn, Hits, ModelRole, Page, Query, Question, Strategy, Usage, Vertical,
+    DialogueTurn, Effort, Hits, ModelRole, Page, Query, Question, Strategy, Usage, Vertical,
 };
 use ibid_core::ports::{
     Completion, LanguageModel, Prompt, Providers, RoleModel, RoleModels, SearchProvider, TextSink,

@@ -47,6 +47,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// How many failures were counted.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
     /// Counts a failure and returns the delay before the next attempt, or `None` to give up.
     ///
     /// `requested` is the delay that the server asked for; it replaces the delay of the policy. With `chance` the delay

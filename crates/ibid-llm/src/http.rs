@@ -15,11 +15,11 @@ use ibid_core::ports::{
     Completion, Egress, LanguageModel, Prompt, TextSink, host_and_port, is_loopback_url,
 };
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
-use ibid_net::http::timeout_error;
 pub use ibid_net::http::{
     HttpResult, Timeouts, build_client, connection_error, read_body, response_headers,
     too_large_error,
 };
+use ibid_net::http::{note_unreachable, timeout_error};
 use ibid_net::redact::SecretRedactor;
 use ibid_net::service_error::ServiceError;
 
@@ -114,7 +114,9 @@ impl HttpModel {
             value.set_sensitive(true);
             request = request.header(name, value);
         }
-        let response = request.send().await.map_err(connection_error)?;
+        let response = request.send().await.map_err(connection_error);
+        let response =
+            response.inspect_err(|fault| note_unreachable(&self.target.base_url, fault))?;
         if response.status().is_success() {
             return Ok(response);
         }

@@ -8,7 +8,8 @@ use tokio::time::sleep;
 use super::sink_once::SinkOnce;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, Rng, TextSink};
 use ibid_core::retry::{Backoff, RetryPolicy};
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
+use ibid_net::http::is_network_down;
 use ibid_net::service_error::ServiceError;
 
 /// Five attempts within 3 minutes, with delays of up to 1, 2, 4 and 8 s; never more than 30 s unless the provider
@@ -46,8 +47,13 @@ impl RetryModel {
         if error.kind() != ErrorKind::Transient {
             return None;
         }
-        let requested = ServiceError::find_in(error).and_then(|it| it.retry_after);
-        backoff.next_delay(requested, Some(&*self.chance))
+        let fault = ServiceError::find_in(error);
+        let requested = fault.and_then(|it| it.retry_after);
+        let is_first = backoff.failures() == 0;
+        let delay = backoff.next_delay(requested, Some(&*self.chance));
+        // Without a network a second attempt is enough, and the step continues without a model.
+        let unreachable = fault.is_some_and(|it| it.reason == Some(FailureReason::Unreachable));
+        delay.filter(|_| is_first || !(unreachable && is_network_down()))
     }
 }
 

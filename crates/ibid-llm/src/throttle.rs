@@ -30,10 +30,10 @@ pub struct ConcurrencyLimits {
 }
 
 impl Default for ConcurrencyLimits {
-    /// 16 concurrent calls, any number per minute, 2 minutes of waiting.
+    /// 32 concurrent calls, any number per minute, 2 minutes of waiting.
     fn default() -> ConcurrencyLimits {
         ConcurrencyLimits {
-            max_concurrent: 16,
+            max_concurrent: 32,
             per_minute: None,
             max_wait: Duration::from_secs(120),
         }

@@ -1,6 +1,6 @@
 //! What all HTTP clients share: timeouts, construction, and reading responses.
 use std::error::Error as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -9,7 +9,7 @@ use reqwest::{Client, Response, redirect};
 use crate::retry_after::ResponseHeaders;
 use crate::service_error::{ServiceError, truncate};
 use crate::tls;
-use ibid_core::ports::is_loopback_url;
+use ibid_core::ports::{host_and_port, is_loopback_url};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use tokio::time::Instant;
 
@@ -112,7 +112,7 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     }
     // Resolver messages are long and not helpful.
     let message = if message.contains("dns error") {
-        note_failed_lookup();
+        network_state().failed_lookup = Some(Instant::now());
         LOOKUP_FAILED.to_owned()
     } else {
         truncate(&message, 300)
@@ -129,20 +129,65 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
 }
 
 /// The message if a name could not be looked up.
-pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
+const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
-/// How long after a failed lookup this machine counts as offline.
+/// How long after a failure this machine counts as offline.
 const OFFLINE_TTL: Duration = Duration::from_secs(5);
 
-/// When the lookup of a name last failed. The network is that of the machine, not that of a client.
-static LAST_FAILED_LOOKUP: Mutex<Option<Instant>> = Mutex::new(None);
-
-fn note_failed_lookup() {
-    *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+/// What failed last. The network is that of the machine, not that of a client.
+struct NetworkState {
+    /// When the lookup of a name last failed.
+    failed_lookup: Option<Instant>,
+    /// The last two servers on other machines that could not be reached, and when.
+    unreachable: [Option<(String, Instant)>; 2],
 }
 
-/// Whether the lookup of a name failed moments ago.
+static NETWORK_STATE: Mutex<NetworkState> =
+    Mutex::new(NetworkState { failed_lookup: None, unreachable: [None, None] });
+
+fn network_state() -> MutexGuard<'static, NetworkState> {
+    NETWORK_STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Records the failure of a call to `base_url`, if the server could not be reached and is on another machine.
+pub fn note_unreachable(base_url: &str, fault: &ServiceError) {
+    if fault.reason != Some(FailureReason::Unreachable) || is_loopback_url(base_url) {
+        return;
+    }
+    let host = host_and_port(base_url);
+    let recent = &mut network_state().unreachable;
+    if recent[0].as_ref().is_some_and(|(known, _)| *known != host) {
+        recent.swap(0, 1);
+    }
+    recent[0] = Some((host, Instant::now()));
+}
+
+/// Whether the lookup of a name failed moments ago, or two servers could not be reached.
 pub(crate) fn is_offline() -> bool {
-    let last = *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner);
-    last.is_some_and(|at| at.elapsed() < OFFLINE_TTL)
+    let failed_lookup = network_state().failed_lookup;
+    failed_lookup.is_some_and(|at| at.elapsed() < OFFLINE_TTL) || is_network_down()
+}
+
+/// Whether two servers on other machines could not be reached moments ago.
+pub fn is_network_down() -> bool {
+    let state = network_state();
+    let recent = |(_, at): &&(String, Instant)| at.elapsed() < OFFLINE_TTL;
+    state.unreachable.iter().flatten().filter(recent).count() == 2
+}
+
+/// Whether another server than that at `base_url` could not be reached moments ago: then it is the network that is down.
+pub(crate) fn are_others_unreachable(base_url: &str) -> bool {
+    let host = host_and_port(base_url);
+    let state = network_state();
+    let mut all = state.unreachable.iter().flatten();
+    all.any(|(known, at)| *known != host && at.elapsed() < OFFLINE_TTL)
+}
+
+/// The message for a server that is not called because it could not be reached moments ago.
+pub(crate) fn unreachable_message() -> &'static str {
+    let failed = network_state().failed_lookup;
+    match failed.is_some_and(|at| at.elapsed() < OFFLINE_TTL) {
+        true => LOOKUP_FAILED,
+        false => "the service was unreachable moments ago",
+    }
 }

@@ -16,20 +16,38 @@ use super::ask::{
 };
 use super::heuristic;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::plan::{PlanAnswer, request_plan};
+use super::plan::{PlanAnswer, is_planned_by_code, request_plan};
 use super::topic::{detect_topic, resolve_in_thread};
 
+/// What intake made of a question, and what came at the same time.
+pub(crate) struct Intake<'a, T> {
+    pub(crate) brief: Brief,
+    /// The answer of the planner, if it was called.
+    pub(crate) planned: Option<PlanAnswer<'a>>,
+    /// What the work beside the model brought, if a model was called.
+    pub(crate) beside: Option<T>,
+}
+
+impl<T> Intake<'_, T> {
+    fn of_brief(brief: Brief) -> Self {
+        Intake { brief, planned: None, beside: None }
+    }
+}
+
 /// Refines the question, with a model if there is one. The planner is called at the same time, and its answer
-/// is returned, unless the user may be asked to clarify or the question continues a dialogue.
+/// is returned, unless the user may be asked to clarify or the question continues a dialogue. `beside` runs while the models
+/// answer; without a model it does not run. Nothing is emitted here until all of them have ended, so that the order of events
+/// does not depend on which ends first.
 ///
 /// # Errors
-/// `Usage` when the question has no words.
-pub(crate) async fn refine<'a>(
+/// `Usage` when the question has no words; the error of `beside`.
+pub(crate) async fn refine<'a, T>(
     llm: &mut LlmSession<'a>,
     steering: &dyn Steering,
     log: &EventLog,
     question: &Question,
-) -> Result<(Brief, Option<PlanAnswer<'a>>)> {
+    beside: impl Future<Output = Result<T>>,
+) -> Result<Intake<'a, T>> {
     let topic = detect_topic(question)?;
     let tell = |decision| {
         log.emit(Event::IntakeDecided {
@@ -44,16 +62,17 @@ pub(crate) async fn refine<'a>(
         llm.role_model(LlmStep::Intake, ModelRole::Planner);
         llm.role_model(LlmStep::Plan, ModelRole::Planner);
         tell(IntakeDecision::Proceed);
-        return Ok((given.brief.clone(), None));
+        return Ok(Intake::of_brief(given.brief.clone()));
     }
     let text = &question.text;
     let question = &resolve_in_thread(question, topic)?;
     let is_alone = question.dialogue.is_empty() && question.follows.is_none();
-    let (brief, planned) = refine_once(llm, question, text, is_alone && !question.clarify).await?;
-    let open: Vec<String> = brief.clarified.iter().map(|it| it.question.clone()).collect();
+    let calls = IntakeCalls { plans: is_alone && !question.clarify, beside };
+    let intake = refine_once(llm, question, text, calls).await?;
+    let open: Vec<String> = intake.brief.clarified.iter().map(|it| it.question.clone()).collect();
     if open.is_empty() || !question.clarify {
         tell(IntakeDecision::Proceed);
-        return Ok((brief, planned));
+        return Ok(intake);
     }
     tell(IntakeDecision::Clarify);
     log.emit(Event::ClarifyAsked { questions: open.clone() });
@@ -76,44 +95,62 @@ pub(crate) async fn refine<'a>(
     });
     let clarified = clarified.collect();
     if turns.is_empty() {
-        return Ok((Brief { clarified, ..brief }, None));
+        let brief = Brief { clarified, ..intake.brief };
+        return Ok(Intake { brief, planned: None, ..intake });
     }
     let mut question = question.clone();
     question.dialogue.extend(turns);
     // The person is asked once; what is still open is researched as it is.
-    let (brief, _) = refine_once(llm, &question, text, false).await?;
-    Ok((Brief { clarified, ..brief }, None))
+    let calls = IntakeCalls { plans: false, beside: std::future::ready(Ok(())) };
+    let brief = refine_once(llm, &question, text, calls).await?.brief;
+    Ok(Intake { brief: Brief { clarified, ..brief }, planned: None, beside: intake.beside })
 }
 
-/// Refines the question once and lists what is unclear; asks for a plan at the same time if `plans`. `text` is the question
-/// as asked, for the model.
-async fn refine_once<'a>(
+/// What runs while the question is refined.
+struct IntakeCalls<F> {
+    /// Whether a plan is asked for.
+    plans: bool,
+    beside: F,
+}
+
+/// Refines the question once and lists what is unclear. `text` is the question as asked, for the model.
+async fn refine_once<'a, T>(
     llm: &mut LlmSession<'a>,
     question: &Question,
     text: &str,
-    plans: bool,
-) -> Result<(Brief, Option<PlanAnswer<'a>>)> {
+    calls: IntakeCalls<impl Future<Output = Result<T>>>,
+) -> Result<Intake<'a, T>> {
     let brief = refine_by_words(question)?;
     let role = ModelRole::Planner;
-    let Some(role_model) = llm.role_model(LlmStep::Intake, role) else {
-        return Ok((brief, None));
+    let role_model = match is_planned_by_code(question) {
+        true => llm.skip_model(LlmStep::Intake),
+        false => llm.role_model(LlmStep::Intake, role),
+    };
+    let Some(role_model) = role_model else {
+        return Ok(Intake::of_brief(brief));
     };
     let asked =
         RefinePrompt { question: text, today: &question.asked_on, dialogue: &question.dialogue };
     let model = TrackedModel::new(role_model);
     let refined = ask::ask_typed(&model, asked.prompt()?, RefineReply::check);
     let planned = async {
-        match plans {
+        match calls.plans {
             true => Some(request_plan(role_model, question, &brief).await),
             false => None,
         }
     };
-    let (answer, planned) = futures_util::future::join(refined, planned).await;
+    let (answer, planned, beside) =
+        futures_util::future::join3(refined, planned, calls.beside).await;
+    let beside = Some(beside?);
     llm.record_usage(LlmStep::Intake, role, model);
-    match answer {
-        Ok(it) => Ok((apply_refinement(brief, it.value), planned)),
-        Err(fault) => llm.fall_back(LlmStep::Intake, role, fault).map(|()| (brief, planned)),
-    }
+    let brief = match answer {
+        Ok(it) => apply_refinement(brief, it.value),
+        Err(fault) => {
+            llm.fall_back(LlmStep::Intake, role, fault)?;
+            brief
+        }
+    };
+    Ok(Intake { brief, planned, beside })
 }
 
 /// Merges a model's refinement into the brief, if it still asks the same.

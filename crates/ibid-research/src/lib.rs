@@ -89,13 +89,15 @@ pub async fn research(
 ) -> Result<Report> {
     let mut llm = LlmSession::new(&providers.models, log);
     log.set_phase(Phase::Intake, None);
-    let (brief, planned) = intake::refine(&mut llm, &*providers.steering, log, question).await?;
+    let prefetch = gather::prefetch(providers, log, question);
+    let intake = intake::refine(&mut llm, &*providers.steering, log, question, prefetch).await?;
+    let (brief, prefetched) = (intake.brief, intake.beside.flatten());
     log.emit(Event::BriefReady { brief: brief.clone() });
 
     log.set_phase(Phase::Plan, None);
     let plan = match &question.given {
         Some(given) => given.plan.clone(),
-        None => plan::build_plan(&mut llm, question, &brief, planned).await?,
+        None => plan::build_plan(&mut llm, question, &brief, intake.planned).await?,
     };
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
@@ -103,7 +105,7 @@ pub async fn research(
     let (brief, plan) = approve::approve_plan(&mut llm, ctx, plan).await?;
 
     let ctx = RunContext { brief: &brief, ..ctx };
-    let mut research = ResearchLoop::new(ctx, plan)?;
+    let mut research = ResearchLoop::after_prefetch(ctx, plan, prefetched)?;
     research.recall_known_pages(&mut llm).await?;
     research.gather_until_enough(&mut llm).await?;
     research.gather_added_items(&mut llm).await?;
@@ -159,9 +161,10 @@ pub async fn plan_by_model(
     question: &Question,
 ) -> Result<(Brief, Plan)> {
     let mut llm = LlmSession::new(models, log);
-    let (brief, planned) = intake::refine(&mut llm, &NoSteering, log, question).await?;
-    let plan = plan::build_plan(&mut llm, question, &brief, planned).await?;
-    Ok((brief, plan))
+    let nothing = std::future::ready(Ok(()));
+    let intake = intake::refine(&mut llm, &NoSteering, log, question, nothing).await?;
+    let plan = plan::build_plan(&mut llm, question, &intake.brief, intake.planned).await?;
+    Ok((intake.brief, plan))
 }
 
 /// Refines the question and makes the plan without any call.

@@ -169,6 +169,12 @@ impl<'a> LlmSession<'a> {
         role_model
     }
 
+    /// No model: `step` is done by heuristics although a model could do it.
+    pub(crate) fn skip_model(&mut self, step: LlmStep) -> Option<&'a RoleModel> {
+        self.unaided.insert(step);
+        None
+    }
+
     /// The context window of `role_model` in tokens: as configured, or as learned in this run if that is less. It is
     /// learned from journaled errors only, so a resumed run asks the same.
     pub(crate) fn window(&self, role_model: &RoleModel) -> u32 {

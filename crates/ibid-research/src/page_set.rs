@@ -30,6 +30,8 @@ pub(crate) struct PageSet {
     sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
     pub(super) failed: BTreeMap<String, UnreadPage>,
     known: u32,
+    /// The sources that were read before there was a plan and are not weighed for it yet, by document key.
+    prefetched: BTreeMap<String, SourceId>,
 }
 
 impl PageSet {
@@ -49,6 +51,34 @@ impl PageSet {
         let _ = self.find_duplicate(source.id, page);
         self.known += 1;
         self.pages.insert(page.hash().clone(), page.clone());
+    }
+
+    /// Records that a document was read before there was a plan. It counts as not tried until it is weighed.
+    pub(crate) fn add_prefetched(&mut self, key: &str, source: SourceId) {
+        self.tried.remove(key);
+        self.prefetched.insert(key.to_owned(), source);
+    }
+
+    /// Takes the source of a document that was read before there was a plan, to be weighed.
+    pub(crate) fn take_prefetched(&mut self, key: &str) -> Option<SourceId> {
+        let source = self.prefetched.remove(key)?;
+        self.tried.insert(key.to_owned());
+        Some(source)
+    }
+
+    /// Takes all sources that were read before there was a plan, in the order in which they were read.
+    pub(crate) fn take_all_prefetched(&mut self) -> Vec<SourceId> {
+        let prefetched = std::mem::take(&mut self.prefetched);
+        let mut sources: Vec<SourceId> = prefetched.values().copied().collect();
+        self.tried.extend(prefetched.into_keys());
+        sources.sort_unstable();
+        sources
+    }
+
+    /// Takes this source, if it was read before there was a plan and is not weighed yet.
+    pub(super) fn take_prefetched_source(&mut self, source: SourceId) -> Option<SourceId> {
+        let key = self.prefetched.iter().find(|pair| *pair.1 == source)?.0.clone();
+        self.take_prefetched(&key)
     }
 
     /// How many pages were known before the first search.

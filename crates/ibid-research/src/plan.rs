@@ -4,8 +4,8 @@ use crate::thresholds::MIN_SAME_ASKS_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
-    Brief, ChecklistItem, Complexity, ItemId, ModelRole, Plan, Question, QuestionKind, SearchTask,
-    SectionPlan, Strategy, WritingPlan,
+    Brief, ChecklistItem, Complexity, Effort, ItemId, ModelRole, Plan, Question, QuestionKind,
+    SearchTask, SectionPlan, Strategy, WritingPlan,
 };
 use ibid_core::ports::{Prompt, RoleModel};
 
@@ -130,6 +130,12 @@ pub(crate) async fn request_plan<'a>(
     (model, answer)
 }
 
+/// Whether the question is refined and planned without a model although there is one: at effort `quick`, where a planner takes as
+/// long as all that follows, unless the user wants to see or say something about the plan.
+pub(crate) fn is_planned_by_code(question: &Question) -> bool {
+    question.method.effort == Effort::Quick && !question.approve && !question.clarify
+}
+
 /// The plan for `brief`, by a model if there is one. `requested` is the reply of the planner, if it was called before.
 pub(crate) async fn build_plan<'a>(
     llm: &mut LlmSession<'a>,
@@ -138,7 +144,11 @@ pub(crate) async fn build_plan<'a>(
     requested: Option<PlanAnswer<'a>>,
 ) -> Result<Plan> {
     let role = ModelRole::Planner;
-    let Some(role_model) = llm.role_model(LlmStep::Plan, role) else {
+    let role_model = match is_planned_by_code(question) {
+        true => llm.skip_model(LlmStep::Plan),
+        false => llm.role_model(LlmStep::Plan, role),
+    };
+    let Some(role_model) = role_model else {
         return build_heuristic_plan(brief);
     };
     let (model, answer) = match requested {

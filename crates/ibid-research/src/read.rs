@@ -39,7 +39,7 @@ fn has_changed_fact(question: &str, copy: &Page, original: &Page) -> bool {
 }
 
 /// Reads `wanted` and emits each start and end in that order. Returns the new sources worth weighing: a page with the
-/// text of an earlier one is counted with that one.
+/// text of an earlier one is counted with that one. What was read before there was a plan is not read again.
 pub(crate) async fn read_pages(
     ctx: RunContext<'_>,
     wanted: Vec<Hit>,
@@ -53,21 +53,28 @@ pub(crate) async fn read_pages(
 /// Like [`read_pages`], each page for the researcher named beside it. Returns each source with its index in `wanted`.
 pub(crate) async fn read_pages_as(
     ctx: RunContext<'_>,
-    mut wanted: Vec<(Hit, Option<&str>)>,
+    wanted: Vec<(Hit, Option<&str>)>,
     state: &mut ResearchState,
 ) -> Result<Vec<(usize, SourceId)>> {
     let RunContext { providers, log, question, .. } = ctx;
-    wanted.truncate(pages_left(question, &state.usage));
-    for (hit, agent) in &wanted {
+    let mut fresh = Vec::new();
+    let mut unread = Vec::new();
+    for (nth, (hit, agent)) in wanted.into_iter().enumerate() {
+        match state.pages.take_prefetched(hit.key()) {
+            Some(source) => fresh.push((nth, source)),
+            None => unread.push((nth, hit, agent)),
+        }
+    }
+    unread.truncate(pages_left(question, &state.usage));
+    for (_, hit, agent) in &unread {
         state.pages.tried.insert(hit.key().to_owned());
         let started = Event::ReadStarted { url: hit.url.clone() };
         log.emit_as(*agent, started);
     }
     // As in `search`: all futures are made before the first is polled.
-    let wanted: Vec<_> = wanted
+    let reads: Vec<_> = unread
         .into_iter()
-        .enumerate()
-        .map(|(nth, (hit, agent))| async move {
+        .map(|(nth, hit, agent)| async move {
             let begun = providers.clock.unix_ms();
             let (page, earlier_faults) = read_with_fallback(&providers.readers, &hit).await;
             let ms = providers.clock.unix_ms().saturating_sub(begun);
@@ -75,14 +82,14 @@ pub(crate) async fn read_pages_as(
             (nth, answer)
         })
         .collect();
-    let mut answers = stream::iter(wanted).buffered(MAX_QUEUED_FETCHES);
-    let mut fresh = Vec::new();
+    let mut answers = stream::iter(reads).buffered(MAX_QUEUED_FETCHES);
     let injections = InjectionDetector::from_question(&question.text)?;
     while let Some((nth, answer)) = answers.next().await {
         if let Some(source) = record_read(ctx, answer, &injections, state)? {
             fresh.push((nth, source));
         }
     }
+    fresh.sort_by_key(|pair| pair.0);
     Ok(fresh)
 }
 
@@ -152,7 +159,7 @@ fn record_read(
     };
     ctx.log.emit_as(agent, completed);
     let original = source.copy_of.filter(|_| !differs);
-    let original = original.and_then(|page| state.notes.source(page));
+    let original = original.and_then(|page| state.notes.source(page)).cloned();
     let mut fresh = None;
     if let Some(why) = retracted {
         // A retracted work is listed as left out, and carries no evidence.
@@ -168,7 +175,9 @@ fn record_read(
             source: Some(LogSource::Program),
         });
     } else if let Some(original) = original {
-        ctx.log.emit(Event::EvidenceMerged { url: page.url.clone(), into: original.url.clone() });
+        ctx.log.emit(Event::EvidenceMerged { url: page.url.clone(), into: original.url });
+        // The copy may be what was chosen, and the page read before it not.
+        fresh = state.pages.take_prefetched_source(original.id);
     } else {
         fresh = Some(id);
     }

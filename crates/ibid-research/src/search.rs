@@ -37,6 +37,9 @@ pub(crate) struct HitPool {
     works: WorkIndex,
     /// How many searches succeeded.
     pub(crate) answered: u32,
+    /// Whether answers are kept, and below it those that were.
+    keeps_answers: bool,
+    kept: Vec<(Query, Vec<Hit>)>,
 }
 
 /// A name that a document leads to.
@@ -92,6 +95,7 @@ pub(crate) async fn run_queries_as(
     let RunContext { providers, log, .. } = ctx;
     let calls: Vec<(EngineChain, Query, Option<&str>)> = queries
         .iter()
+        .filter(|(query, _)| !pool.reuse_answer(query))
         .flat_map(|(query, agent)| {
             engine_chains(providers, query)
                 .into_iter()
@@ -176,6 +180,9 @@ fn record_answer(
         }
     };
     pool.answered += u32::from(error.is_none());
+    if pool.keeps_answers && error.is_none() {
+        pool.kept.push((query.clone(), hits.hits.clone()));
+    }
     for remark in &hits.remarks {
         let remark = Event::Log {
             level: "info".to_owned(),
@@ -204,6 +211,35 @@ fn record_answer(
 }
 
 impl HitPool {
+    /// A pool that keeps every answer until [`HitPool::stop_keeping`], so that a later query that asks the same is not sent.
+    pub(crate) fn keeping_answers() -> HitPool {
+        HitPool { keeps_answers: true, ..HitPool::default() }
+    }
+
+    /// Keeps no further answers.
+    pub(crate) fn stop_keeping(&mut self) {
+        self.keeps_answers = false;
+    }
+
+    /// Takes kept answers as those of `query`, if one of the kept queries asks the same, for whichever item. Returns whether
+    /// there were any.
+    fn reuse_answer(&mut self, query: &Query) -> bool {
+        let asks_same = |kept: &Query| {
+            let mut kept = kept.clone();
+            (kept.item, kept.variation) = (query.item, query.variation);
+            kept == *query
+        };
+        let same = self.kept.iter().filter(|(kept, _)| asks_same(kept));
+        let same: Vec<(ItemId, Vec<Hit>)> =
+            same.map(|(kept, hits)| (kept.item, hits.clone())).collect();
+        let found_any = !same.is_empty();
+        // For the item of the kept query they were added when they came.
+        for (_, hits) in same.into_iter().filter(|(item, _)| *item != query.item) {
+            self.fuse(query, hits);
+        }
+        found_any
+    }
+
     /// Adds an answer by reciprocal rank fusion. Returns how many documents are new.
     fn fuse(&mut self, query: &Query, hits: Vec<Hit>) -> u32 {
         let mut new = 0;

@@ -104,19 +104,19 @@ pub(crate) async fn find_evidence(
     notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
+    let first = notes.plan.items()[0].id;
+    let read = round.fresh.iter().filter_map(|id| pages.page(notes.source(*id)?));
+    for page in read.filter(|page| is_navigation(page)) {
+        round.log.emit(Event::EvidenceRejected {
+            url: page.url.clone(),
+            item: first,
+            reason: "the page is only a list of links".to_owned(),
+        });
+    }
     let mut inputs = page_inputs(round, notes, pages);
     rank_chunks(round, &mut inputs).await?;
-    // All pages of the round are taken in before any is weighed: how rare a word is must not
-    // depend on which page came first.
-    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
-    scorer.learn_topic(&sentences);
-    let mut weighed: Vec<WeighedPage<'_>> = Vec::new();
-    for (input, sentences) in inputs.into_iter().zip(sentences) {
-        let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
-        weighed.push(WeighedPage { input, sentences, found });
-    }
+    let mut weighed = weigh_by_words(round, scorer, inputs)?;
     weigh_by_model(llm, round, scorer, &notes.plan, &mut weighed).await?;
-    let first = notes.plan.items()[0].id;
     let mut all = Vec::new();
     for page in weighed {
         let rejected = |reason: String| Event::EvidenceRejected {
@@ -140,6 +140,36 @@ pub(crate) async fn find_evidence(
     Ok(all)
 }
 
+/// The evidence that the words alone find on the pages of a round, in the order of the pages. Emits nothing.
+pub(crate) fn find_evidence_by_words(
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    notes: &EvidenceStore,
+    pages: &PageSet,
+) -> Result<Vec<Evidence>> {
+    let weighed = weigh_by_words(round, scorer, page_inputs(round, notes, pages))?;
+    Ok(weighed.into_iter().flat_map(|page| page.found.evidence).collect())
+}
+
+/// Weighs pages by their words alone.
+fn weigh_by_words<'a>(
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    inputs: Vec<PageInput<'a>>,
+) -> Result<Vec<WeighedPage<'a>>> {
+    // All pages of the round are taken in before any is weighed: how rare a word is must not
+    // depend on which page came first.
+    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
+    scorer.learn_topic(&sentences);
+    let pairs = inputs.into_iter().zip(sentences);
+    pairs
+        .map(|(input, sentences)| {
+            let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
+            Ok(WeighedPage { input, sentences, found })
+        })
+        .collect()
+}
+
 /// The pages of a round that are worth weighing, with how much of each is used.
 fn page_inputs<'a>(
     round: &WeighContext<'_>,
@@ -149,11 +179,6 @@ fn page_inputs<'a>(
     let input = |(rank, id): (usize, &SourceId)| {
         let page = pages.page(notes.source(*id)?)?;
         if is_navigation(page) {
-            round.log.emit(Event::EvidenceRejected {
-                url: page.url.clone(),
-                item: notes.plan.items()[0].id,
-                reason: "the page is only a list of links".to_owned(),
-            });
             return None;
         }
         let (chunks, chunk_length) = round

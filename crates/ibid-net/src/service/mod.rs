@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::http::Timeouts;
 use crate::http::{
-    LOOKUP_FAILED, build_client, connection_error, is_offline, read_body, response_headers,
-    timeout_error,
+    are_others_unreachable, build_client, connection_error, is_offline, note_unreachable,
+    read_body, response_headers, timeout_error, unreachable_message,
 };
 use crate::redact::SecretRedactor;
 use crate::retry_after::ResponseHeaders;
@@ -39,6 +39,8 @@ const SERVICE_RETRY: RetryPolicy = RetryPolicy {
     longest: MAX_RETRY_AFTER,
     deadline: Duration::MAX,
 };
+/// How often a server that cannot be reached is tried.
+const MAX_UNREACHABLE: u32 = 2;
 /// How long a server is not called after it was unreachable in all attempts.
 const DOWN_COOLDOWN: Duration = Duration::from_secs(30);
 /// Maximum delay that a server may request.
@@ -231,9 +233,12 @@ impl ServiceClient {
         let mut backoff = self.retry.begin();
         let mut unreachable = 0;
         loop {
-            self.wait_for_turn().await.map_err(|fault| self.error(fault))?;
-            // One name that cannot be looked up may be wrong; several are a machine without a network.
-            let offline = is_offline();
+            // A request that did not reach the server did not take its turn there.
+            if unreachable == 0 {
+                self.wait_for_turn().await.map_err(|fault| self.error(fault))?;
+            }
+            // One server that cannot be reached may be starting; several are a machine without a network.
+            let offline = is_offline() || are_others_unreachable(&self.access.base_url);
             let sent = timeout(self.timeout, self.send(ask)).await;
             let late = sent.is_err();
             let answer = sent
@@ -251,8 +256,9 @@ impl ServiceClient {
             // If the requested delay is too long, the call fails.
             let again =
                 again && fault.retry_after.is_none_or(|retry_after| retry_after <= MAX_RETRY_AFTER);
+            note_unreachable(&self.access.base_url, &fault);
             unreachable += u32::from(fault.reason == Some(FailureReason::Unreachable));
-            let again = again && !(is_offline() && (offline || unreachable > 1));
+            let again = again && (unreachable == 0 || unreachable < MAX_UNREACHABLE && !offline);
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,
                 None => {
@@ -274,11 +280,7 @@ impl ServiceClient {
         let down = || ServiceError {
             reason: Some(FailureReason::Unreachable),
             unsent: true,
-            ..ServiceError::transient(if is_offline() {
-                LOOKUP_FAILED
-            } else {
-                "the service was unreachable moments ago"
-            })
+            ..ServiceError::transient(unreachable_message())
         };
         let mut watched = self.down.subscribe();
         let Some(limiter) = &self.rate_limit else {

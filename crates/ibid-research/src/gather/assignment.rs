@@ -30,9 +30,11 @@ impl Assignment {
         let said = stems(&format!("{} {}", unit.topic, unit.query));
         let strays = research.ctx.brief.lang == "en" && own.is_disjoint(&said);
         let policy = research.targets.policy();
-        // Before anything was read, its words come from its own knowledge.
-        if research.state.notes.sources.is_empty() {
-            let read = |word: &str| research.hits.has_private_word(word);
+        // Before it was shown anything, its words come from its own knowledge. What was prefetched is not shown to it.
+        let state = &research.state;
+        let was_shown_nothing = state.rounds == 0 && state.pages.known_count() == 0;
+        if was_shown_nothing || state.notes.sources.is_empty() {
+            let read = |word: &str| !was_shown_nothing && research.hits.has_private_word(word);
             policy.narrow_own_query(&format!("{} {}", unit.topic, unit.query), &read);
         }
         // It has seen findings: words that are private to a page are not taken over.

@@ -17,12 +17,14 @@ mod checklist;
 mod coverage;
 mod dispatch;
 mod planned;
+mod prefetch;
 mod researcher;
 mod supervisor;
 mod supervisor_notes;
 mod supervisor_state;
 mod turn;
 
+pub(crate) use prefetch::prefetch;
 pub(crate) use research_loop::ResearchLoop;
 
 use crate::llm_session::LlmSession;

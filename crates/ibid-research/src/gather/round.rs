@@ -49,7 +49,9 @@ impl ResearchLoop<'_> {
 
         let room = pages.unwrap_or_else(|| self.page_limit(&items, &next));
         let wanted = self.hits.choose_to_read(ctx, &items, &self.state.pages, room).await?;
-        let fresh = read::read_pages(ctx, wanted, &mut self.state).await?;
+        let mut fresh = read::read_pages(ctx, wanted, &mut self.state).await?;
+        // What was read before there was a plan has been shown to the user, so it is weighed even where it was not chosen.
+        fresh.extend(self.state.pages.take_all_prefetched());
         ctx.log.flush().await?;
         let round = weigh::WeighContext {
             log: ctx.log,

@@ -27,10 +27,11 @@ pub const STRATEGIES: &[(&str, &str)] = &[
 ];
 
 /// The settings that an effort sets, in the order of the columns of [`PRESETS`].
-const FILLED: [&str; 10] = [
+const FILLED: [&str; 11] = [
     "breadth",
     "depth",
     "max_iterations",
+    "max_refinement_iterations",
     "concurrency",
     "results_per_query",
     "max_sources",
@@ -42,13 +43,13 @@ const FILLED: [&str; 10] = [
 
 /// One row for each effort. `auto` starts as `standard`; the method scales it by the complexity of the question.
 #[rustfmt::skip]
-const PRESETS: [(Effort, [&str; 10]); 5] = [
-    //                  breadth depth iterations concurrency results sources drafts critique seconds calls
-    (Effort::Quick,    ["3",   "1",  "4",       "16",       "5",    "10",   "1",   "0",       "120",  "40"]),
-    (Effort::Standard, ["4",   "2",  "10",      "16",       "10",   "20",   "1",   "0",       "600",  "110"]),
-    (Effort::Deep,     ["6",   "3",  "12",      "24",       "15",   "30",   "1",   "1",       "1200", "250"]),
-    (Effort::Max,      ["10",  "5",  "12",      "32",       "20",   "50",   "3",   "2",       "3600", "600"]),
-    (Effort::Auto,     ["4",   "2",  "10",      "16",       "10",   "20",   "1",   "0",       "600",  "110"]),
+const PRESETS: [(Effort, [&str; 11]); 5] = [
+    //                  breadth depth iterations refinements concurrency results sources drafts critique seconds calls
+    (Effort::Quick,    ["3",   "1",  "4",       "0",        "16",       "5",    "10",   "1",   "0",     "120",  "40"]),
+    (Effort::Standard, ["4",   "2",  "10",      "2",        "16",       "10",   "20",   "1",   "0",     "600",  "110"]),
+    (Effort::Deep,     ["6",   "3",  "12",      "2",        "24",       "15",   "30",   "1",   "1",     "1200", "250"]),
+    (Effort::Max,      ["10",  "5",  "12",      "2",        "32",       "20",   "50",   "3",   "2",     "3600", "600"]),
+    (Effort::Auto,     ["4",   "2",  "10",      "2",        "16",       "10",   "20",   "1",   "0",     "600",  "110"]),
 ];
 
 /// The effort that `word` means.

@@ -128,7 +128,7 @@ async fn researchers_of_a_wave_are_named_in_what_they_do_and_those_too_many_are_
             "research" if words.contains("side 1") => {
                 turn("search_web", &["cork bark"], &[], json!([]))
             }
-            "research" => turn("search_web", &["cork use"], &[], json!([])),
+            "research" => turn("search_web", &["cork floors"], &[], json!([])),
             _ => json!({}),
         };
         Ok(says.to_string())

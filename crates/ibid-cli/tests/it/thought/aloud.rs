@@ -101,8 +101,10 @@ async fn each_round_tells_what_the_report_could_say_so_far() {
     let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
     let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
     holds(&report.unwrap());
-    let first = events.iter().position(|it| matches!(it, Event::RoundFinished { .. })).unwrap();
-    let mut told = events[..first].iter().filter_map(|it| match it {
+    let at = |of: fn(&Event) -> bool| events.iter().position(of).unwrap();
+    let begun = at(|it| matches!(it, Event::RoundStarted { .. }));
+    let ended = at(|it| matches!(it, Event::RoundFinished { .. }));
+    let mut told = events[begun..ended].iter().filter_map(|it| match it {
         Event::DraftDelta { text, begins, .. } => Some((text.as_str(), *begins)),
         _ => None,
     });

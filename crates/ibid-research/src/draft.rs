@@ -1,5 +1,7 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
-use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem, SectionLayout, YesNo};
+use ibid_core::domain::{
+    ConfidenceMark, EvidenceId, ItemId, OpenItem, SearchTask, SectionLayout, YesNo,
+};
 
 /// A sentence and the evidence it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,5 +64,5 @@ pub(crate) struct ReportDraft {
     /// How many sentences did not hold and were replaced by their quotes.
     pub(crate) reworded: u32,
     /// Searches that the writer asks for, to write again with their results.
-    pub(crate) more: Vec<String>,
+    pub(crate) more: Vec<SearchTask>,
 }

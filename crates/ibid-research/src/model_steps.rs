@@ -27,7 +27,6 @@ pub fn model_steps(question: &Question, strategy: Strategy) -> Vec<ModelStep> {
         (supervised, LlmStep::Research.as_str(), ModelRole::Researcher, "research"),
         (true, LlmStep::Weigh.as_str(), ModelRole::Summarizer, "weigh"),
         (true, LlmStep::Cover.as_str(), ModelRole::Researcher, "cover"),
-        (writes, LlmStep::Refine.as_str(), ModelRole::Planner, "refine_search"),
         (writes, "answer", ModelRole::Writer, "answer"),
         (mode == OutputMode::Report, LlmStep::Write.as_str(), ModelRole::Writer, "write"),
         (writes, LlmStep::Verify.as_str(), ModelRole::Verifier, "verify"),

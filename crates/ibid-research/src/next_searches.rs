@@ -1,21 +1,16 @@
 //! The next searches, proposed by a model.
 use ibid_core::Result;
-use ibid_core::domain::{
-    Brief, ChecklistItem, Coverage, CoverageRow, ModelRole, SearchEndpoint, SearchTask,
-};
+use ibid_core::domain::{Brief, ChecklistItem, Coverage, CoverageRow, ModelRole};
 
 use super::ask::{
     self,
-    shapes::{QueriesPrompt, QueryRow, RefineSearchPrompt},
+    shapes::{QueriesPrompt, QueryRow},
 };
 use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::query_policy::{QueryPolicy, add_subject};
 use super::research_state::ResearchState;
-use super::run_context::RunContext;
 
-/// Maximum number of searches of a refinement, and below it the pages read in one.
-const A_REFINEMENT: usize = 2;
+/// Maximum number of pages read in a refinement.
 pub(crate) const PAGES_PER_REFINEMENT: usize = 3;
 
 /// The queries that a model proposes for items still open, also in PubMed's syntax where PubMed is searched;
@@ -55,51 +50,5 @@ pub(crate) async fn propose_queries(
     match answer {
         Ok(it) => Ok(prompt_input.valid_queries(&it.value).into_iter().cloned().collect()),
         Err(fault) => llm.fall_back(LlmStep::Cover, role, fault).map(|()| Vec::new()),
-    }
-}
-
-/// The search tasks for what a draft lacks, at most two: by a model, or else its words as they are.
-pub(crate) async fn refinement_tasks(
-    llm: &mut LlmSession<'_>,
-    ctx: RunContext<'_>,
-    policy: &QueryPolicy,
-    searched: &[String],
-    wanted: &[String],
-) -> Result<Vec<SearchTask>> {
-    let role = ModelRole::Planner;
-    let usual = ctx.question.method.results_per_query;
-    let plain = || {
-        let task = |query: &String| SearchTask {
-            query: query.clone(),
-            endpoint: SearchEndpoint::Search,
-            num_results: usual,
-            reasoning: "the draft lacks it".to_owned(),
-        };
-        wanted.iter().take(A_REFINEMENT).map(task).collect::<Vec<_>>()
-    };
-    let role_model = llm.role_model(LlmStep::Refine, role);
-    let Some(role_model) = role_model.filter(|_| !wanted.is_empty()) else {
-        return Ok(plain());
-    };
-    let prompt_input = RefineSearchPrompt {
-        question: ctx.brief.effective_question(),
-        topics: wanted,
-        searched,
-        usual,
-    };
-    let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, prompt_input.prompt()?, |it| prompt_input.check(it)).await;
-    llm.record_usage(LlmStep::Refine, role, model);
-    match answer {
-        Ok(it) => Ok(prompt_input
-            .valid_tasks(it.value)
-            .into_iter()
-            .filter_map(|valid_task| {
-                let query = add_subject(ctx.brief, policy.narrow(&valid_task.query)?);
-                Some(SearchTask { query, ..valid_task })
-            })
-            .take(A_REFINEMENT)
-            .collect()),
-        Err(fault) => llm.fall_back(LlmStep::Refine, role, fault).map(|()| plain()),
     }
 }

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::{
     Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
-    QuestionKind, SectionLayout, SectionPlan, WritingPlan,
+    QuestionKind, SearchTask, SectionLayout, SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
@@ -179,7 +179,7 @@ enum WriterOutput {
     /// One line, if its evidence supports it, and what opens and closes a report.
     Answer { line: Option<DraftLine>, introduction: Vec<DraftLine>, conclusion: Vec<DraftLine> },
     /// Sections, and searches for what they lack.
-    Sections(Vec<DraftSection>, Vec<String>),
+    Sections(Vec<DraftSection>, Vec<SearchTask>),
     /// Sections of an earlier draft as they were, because adding to them failed.
     Unpatched(Vec<DraftSection>, Error),
 }
@@ -411,6 +411,7 @@ impl<'a> WriteContext<'a> {
             earlier: self.earlier_draft(plan),
             adds: self.written_titles(plan),
             most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },
+            usual: self.question.method.results_per_query,
         }
     }
 

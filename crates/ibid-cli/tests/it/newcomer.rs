@@ -35,7 +35,7 @@ fn a_plan_tells_how_much_models_that_reason_are_asked_to() {
     let line = it.lines().find(|it| it.starts_with("  Effort")).unwrap();
     assert_eq!(
         line,
-        "  Effort    of reasoning: low for intake, weigh, cover, refine_search, verify; medium for plan; \
+        "  Effort    of reasoning: low for intake, weigh, cover, verify; medium for plan; \
          high for answer, write"
     );
     let it = plan("openai:gpt-5.1", &[], &["--strategy", "supervisor", "--json"]);

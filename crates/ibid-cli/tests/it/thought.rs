@@ -185,9 +185,6 @@ pub(crate) fn well(step: &str, words: &str) -> Value {
             let bark = id_of(words, "bark of the cork oak").unwrap();
             json!({"answer": "Cork is a light material from the bark of the cork oak.", "evidence": [bark]})
         }
-        "refine_search" => json!({"search_tasks": [
-            {"query": "Quercus suber Alentejo", "endpoint": "/search", "num_results": 10, "reasoning": "it is lacking"},
-        ]}),
         "verify" => json!({"reason": "The quote says so.", "verdict": "entails"}),
         "cover" => json!({"state": "covered", "gap": "", "gap_query": ""}),
         other => panic!("nobody asks for {other}"),

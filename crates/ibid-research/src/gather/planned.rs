@@ -10,6 +10,9 @@ use ibid_core::domain::{
 
 use super::research_loop::ResearchLoop;
 
+/// Maximum number of searches of a refinement.
+const MAX_GAP_TASKS: usize = 2;
+
 /// Runs one round of search tasks, then refinement. Returns why it ended.
 pub(super) async fn gather(
     research: &mut ResearchLoop<'_>,
@@ -40,8 +43,7 @@ pub(super) async fn gather(
         if let Some(reason) = research.check_stop(llm).await? {
             return Ok(reason);
         }
-        let wanted = gap_requests(research);
-        let tasks = research.refinement_tasks(llm, &wanted).await?;
+        let tasks = gap_tasks(research);
         let next = research.queries_for_tasks(&tasks, Variation::Gap);
         if next.is_empty() {
             return Ok(StopReason::NoNewEvidence);
@@ -75,11 +77,17 @@ fn tasks_from_items(research: &ResearchLoop<'_>) -> Vec<SearchTask> {
     items.map(task).collect()
 }
 
-/// The queries for what the items lack, worst item first.
-fn gap_requests(research: &ResearchLoop<'_>) -> Vec<String> {
+/// Search tasks for what the items lack, worst item first.
+fn gap_tasks(research: &ResearchLoop<'_>) -> Vec<SearchTask> {
     let mut rows: Vec<_> = research.coverage.rows.iter().collect();
     rows.retain(|row| matches!(row.state, Coverage::Open | Coverage::Partial));
     rows.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.id.cmp(&b.id)));
     let query = |row: &&ibid_core::domain::CoverageRow| research.coverage.gaps.get(&row.id);
-    rows.iter().filter_map(query).map(|it| it.query.clone()).collect()
+    let task = |query: &str| SearchTask {
+        query: query.to_owned(),
+        endpoint: SearchEndpoint::Search,
+        num_results: research.ctx.question.method.results_per_query,
+        reasoning: "the items lack it".to_owned(),
+    };
+    rows.iter().filter_map(query).map(|it| task(&it.query)).take(MAX_GAP_TASKS).collect()
 }

@@ -20,7 +20,7 @@ impl ResearchLoop<'_> {
     pub(crate) async fn refine_round(
         &mut self,
         llm: &mut LlmSession<'_>,
-        wanted: &[String],
+        wanted: &[SearchTask],
         nth: u32,
     ) -> Result<bool> {
         if self.is_spent() || self.state.rounds >= self.ctx.question.method.max_iterations {
@@ -34,24 +34,18 @@ impl ResearchLoop<'_> {
             return Ok(false);
         }
         let policy = self.targets.policy();
-        let wanted: Vec<String> = wanted.iter().filter_map(|text| policy.narrow(text)).collect();
-        let tasks = self.refinement_tasks(llm, &wanted).await?;
+        // The writer was shown pages, so its words are searched for only as far as the policy allows.
+        let permitted = wanted.iter().filter_map(|task| {
+            let query = add_subject(self.ctx.brief, policy.narrow(&task.query)?);
+            Some(SearchTask { query, ..task.clone() })
+        });
+        let tasks: Vec<SearchTask> = permitted.collect();
         let next = self.queries_for_tasks(&tasks, Variation::Gap);
         if next.is_empty() {
             return Ok(false);
         }
         let round = self.run_round(llm, next, Some(PAGES_PER_REFINEMENT)).await?;
         Ok(round.new > 0)
-    }
-
-    /// The search tasks for what is missing.
-    pub(super) async fn refinement_tasks(
-        &self,
-        llm: &mut LlmSession<'_>,
-        wanted: &[String],
-    ) -> Result<Vec<SearchTask>> {
-        let (policy, searched) = (self.targets.policy(), &self.state.queries);
-        next_searches::refinement_tasks(llm, self.ctx, policy, searched, wanted).await
     }
 
     /// The new queries of search tasks, each assigned to the nearest item.

@@ -420,7 +420,6 @@ const ASKED: &[(&str, &str)] = &[
     ("queries.md", include_str!("queries.md")),
     ("supervise.md", include_str!("supervise.md")),
     ("research.md", include_str!("research.md")),
-    ("refine_search.md", include_str!("refine_search.md")),
     ("weigh.md", include_str!("weigh.md")),
     ("cover.md", include_str!("cover.md")),
     ("critique.md", include_str!("critique.md")),

@@ -300,6 +300,7 @@ fn write() {
         earlier: String::new(),
         adds: false,
         most_more: 2,
+        usual: 10,
     };
     golden(&ask.prompt().unwrap());
     let patch =
@@ -322,7 +323,7 @@ fn write() {
     ] {
         assert!(ask.cited_evidence(&bad).is_empty(), "{}", bad.text);
         let of = |sentences| WriteReply {
-            more: vec!["roof depth winter".to_owned(), " ".to_owned()],
+            more: vec![RequestedSearch::Query("roof depth winter".to_owned())],
             sections: vec![WrittenSection { heading: String::new(), sentences }],
         };
         assert!(ask.check(&of(vec![bad.clone()])).is_err());

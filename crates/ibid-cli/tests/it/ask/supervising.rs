@@ -75,24 +75,3 @@ fn research() {
     );
     assert_eq!(ask.valid_notes(&done), [("They cool by 2 degrees.".to_owned(), vec![0])]);
 }
-
-#[test]
-fn refine_search() {
-    let ask = RefineSearchPrompt {
-        question: QUESTION,
-        topics: &["cooling at night".to_owned()],
-        searched: &["green roof cooling".to_owned()],
-        usual: 10,
-    };
-    golden(&ask.prompt().unwrap());
-    let says = |text: &str| serde_json::from_str::<RefineSearchReply>(text).unwrap();
-    let good = says(
-        r#"{"search_tasks":[{"query":"green roofs night","endpoint":"/scholar","num_results":500,"reasoning":"papers"}]}"#,
-    );
-    assert_eq!(ask.check(&good), Ok(()));
-    assert_eq!(ask.valid_tasks(good)[0].num_results, 100);
-    let none = says(
-        r#"{"search_tasks":[{"query":"x","endpoint":"/search","num_results":1,"reasoning":""}]}"#,
-    );
-    assert!(ask.check(&none).is_err());
-}

@@ -32,9 +32,6 @@ fn more(step: &str, nth: u32) -> Value {
         "cover" => {
             json!({"state": "partial", "gap": format!("More is wanted about {words}."), "gap_query": words})
         }
-        "refine_search" => json!({"search_tasks": [
-            {"query": words, "endpoint": "/search", "num_results": 10, "reasoning": "more"},
-            {"query": format!("{words} b"), "endpoint": "/search", "num_results": 10, "reasoning": "more"}]}),
         "write" => json!({"sections": [], "more": [words, format!("{words} b")]}),
         _ => json!({}),
     }

@@ -176,7 +176,12 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
             let mut said = well(step, words);
             if step == "write" {
                 match asks_by {
-                    "more" => said["more"] = json!(["Quercus suber Alentejo", ""]),
+                    "more" => {
+                        said["more"] = json!([
+                            {"query": "Quercus suber Alentejo", "endpoint": "/search", "num_results": 5},
+                            "",
+                        ]);
+                    }
                     _ => {
                         let tag = "Its harvest <request_more_info topic=\"Quercus suber Alentejo\"/> is long.";
                         let id = said["sections"][0]["sentences"][0]["evidence"].clone();

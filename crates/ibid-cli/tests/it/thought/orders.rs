@@ -132,10 +132,6 @@ fn obeys(step: &str, words: &str) -> Value {
         "research" => {
             json!({"action": "finish", "queries": [], "pages": [], "thought": "", "notes": [{"text": near, "findings": [1]}]})
         }
-        "refine_search" => {
-            let task = |it: &&str| json!({"query": it, "endpoint": "/search", "num_results": 5, "reasoning": near});
-            json!({"search_tasks": queries.iter().take(2).map(task).collect::<Vec<_>>()})
-        }
         "write" => {
             let id = words.lines().find(|it| it.starts_with('E') && it.contains("6.4"));
             let id = id.and_then(|it| it.split(':').next()).unwrap_or("E1");

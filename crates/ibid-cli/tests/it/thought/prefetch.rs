@@ -259,7 +259,7 @@ async fn at_quick_effort_the_code_plans_and_the_first_draft_is_the_report() {
     holds(&report);
     let steps = model.steps();
     let asked_for = |step: &str| steps.iter().any(|it| it == step);
-    assert!(!asked_for("refine") && !asked_for("plan") && !asked_for("refine_search"), "{steps:?}");
+    assert!(!asked_for("refine") && !asked_for("plan"), "{steps:?}");
     assert!(asked_for("weigh") && asked_for("write"), "{steps:?}");
     assert_eq!(report.method.unaided, ["intake", "plan"]);
     assert!(report.method.unaided_because.is_empty());

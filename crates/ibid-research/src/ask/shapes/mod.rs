@@ -21,13 +21,13 @@ pub use reading::{
     WeighReplyRow,
 };
 pub use supervising::{
-    AssignmentRow, NoteRow, RefineSearchPrompt, RefineSearchReply, ResearcherAction,
-    ResearcherPrompt, ResearcherReply, SupervisePrompt, SuperviseReply, SupervisorAction,
+    AssignmentRow, NoteRow, ResearcherAction, ResearcherPrompt, ResearcherReply, SupervisePrompt,
+    SuperviseReply, SupervisorAction,
 };
 pub(crate) use writing::ANSWER_CHARS;
 pub use writing::{
-    AnswerPrompt, AnswerReply, EvidenceRow, WritePrompt, WriteReply, WrittenSection,
-    WrittenSentence,
+    AnswerPrompt, AnswerReply, EvidenceRow, RequestedSearch, WritePrompt, WriteReply,
+    WrittenSection, WrittenSentence,
 };
 
 use serde_json::{Map, Value, json};
@@ -63,8 +63,8 @@ fn render_prompt(step: &str, schema: Value, values: &[(&str, &str)]) -> Result<P
 fn max_answer_tokens(step: &str) -> u32 {
     match step {
         "answer" | "verify" | "cover" => 600,
-        "refine" | "queries" | "supervise" | "research" | "refine_search" | "judge_answer"
-        | "judge_process" | "critique" => 1_000,
+        "refine" | "queries" | "supervise" | "research" | "judge_answer" | "judge_process"
+        | "critique" => 1_000,
         "answer_report" => 1_500,
         _ => 2_500,
     }

@@ -334,26 +334,6 @@ impl ResearcherPrompt<'_> {
     }
 }
 
-/// The prompt for searches on what a draft lacks.
-#[derive(Debug, Clone)]
-pub struct RefineSearchPrompt<'a> {
-    /// The refined question.
-    pub question: &'a str,
-    /// What is missing.
-    pub topics: &'a [String],
-    /// What was searched before.
-    pub searched: &'a [String],
-    /// The usual number of results.
-    pub usual: u32,
-}
-
-/// The search tasks that a model proposes.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct RefineSearchReply {
-    /// One to three tasks.
-    pub search_tasks: Vec<SearchTask>,
-}
-
 /// The schema of one search task.
 pub(super) fn task_schema() -> serde_json::Value {
     object(&[
@@ -383,39 +363,4 @@ pub(super) fn valid_search_tasks<'a>(
         }
     }
     sound
-}
-
-impl RefineSearchPrompt<'_> {
-    /// Renders the prompt.
-    ///
-    /// # Errors
-    /// `Internal` when the template cannot be filled.
-    pub fn prompt(&self) -> Result<Prompt> {
-        render_prompt(
-            "refine_search",
-            object(&[("search_tasks", list(&task_schema(), 2))]),
-            &[
-                ("question", self.question),
-                ("topics", &join_rows(self.topics.iter().map(|topic| one_line(topic)))),
-                ("searched", &join_rows(self.searched)),
-                ("usual", &self.usual.to_string()),
-            ],
-        )
-    }
-
-    /// Checks that there is something to search for.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong.
-    pub fn check(&self, answer: &RefineSearchReply) -> std::result::Result<(), String> {
-        ensure_that(!self.valid_tasks(answer.clone()).is_empty(), || {
-            "`search_tasks` holds no query that can be sent".to_owned()
-        })
-    }
-
-    /// The tasks that can be sent.
-    pub fn valid_tasks(&self, answer: RefineSearchReply) -> Vec<SearchTask> {
-        let topics = self.topics.iter().map(String::as_str);
-        valid_search_tasks(answer.search_tasks, topics.chain([self.question]))
-    }
 }

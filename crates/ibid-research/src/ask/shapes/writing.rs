@@ -2,15 +2,16 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::supervising::valid_search_tasks;
 use super::{
-    at_least, check_no_citations, check_no_unknown_codes, check_searchable, ensure_that, join_rows,
-    list, object, one_of, render_prompt, text,
+    at_least, check_no_citations, check_no_unknown_codes, ensure_that, join_rows, list, object,
+    one_of, render_prompt, text, whole_number,
 };
 use crate::ask::template::{one_line, untrusted};
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
-use ibid_core::domain::{EvidenceId, WritingPlan};
+use ibid_core::domain::{EvidenceId, SearchEndpoint, SearchTask, WritingPlan};
 use ibid_core::ports::Prompt;
 
 /// Longest answer in one line, in characters.
@@ -113,6 +114,17 @@ pub struct WritePrompt<'a> {
     pub adds: bool,
     /// How many searches the writer may ask for.
     pub most_more: usize,
+    /// The usual number of results of a search.
+    pub usual: u32,
+}
+
+/// The schema of a search that a writer asks for.
+fn requested_schema() -> Value {
+    object(&[
+        ("query", text()),
+        ("endpoint", one_of(&["/search", "/scholar", "/news"])),
+        ("num_results", whole_number()),
+    ])
 }
 
 /// Sections of a report.
@@ -122,7 +134,26 @@ pub struct WriteReply {
     pub sections: Vec<WrittenSection>,
     /// Searches for what the evidence lacks.
     #[serde(default)]
-    pub more: Vec<String>,
+    pub more: Vec<RequestedSearch>,
+}
+
+/// A search that a writer asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum RequestedSearch {
+    /// With the endpoint and the number of results.
+    Task {
+        /// The query.
+        query: String,
+        /// Where to search; the web if it is not named.
+        #[serde(default)]
+        endpoint: Option<SearchEndpoint>,
+        /// The number of hits to request; the usual one if it is not named.
+        #[serde(default)]
+        num_results: Option<u32>,
+    },
+    /// The query alone.
+    Query(String),
 }
 
 /// One section.
@@ -163,7 +194,10 @@ impl WritePrompt<'_> {
         });
         let more = match self.most_more {
             0 => "[]".to_owned(),
-            most => fill_template(&lines.more, &[("most", &most.to_string())]),
+            most => fill_template(
+                &lines.more,
+                &[("most", &most.to_string()), ("usual", &self.usual.to_string())],
+            ),
         };
         let context = prompts::context_line(self.context)?;
         let earlier = match self.earlier.as_str() {
@@ -175,7 +209,10 @@ impl WritePrompt<'_> {
         };
         render_prompt(
             "write",
-            object(&[("sections", list(&section, most)), ("more", list(&text(), self.most_more))]),
+            object(&[
+                ("sections", list(&section, most)),
+                ("more", list(&requested_schema(), self.most_more)),
+            ]),
             &[
                 ("question", self.question),
                 ("goal", &one_line(&self.plan.overall_goal)),
@@ -194,7 +231,7 @@ impl WritePrompt<'_> {
 
     /// The searches that the answer asks for and that can be sent: those in `more`, and those written into
     /// its text as `<request_more_info topic="…">`.
-    pub(crate) fn requested_searches(&self, answer: &WriteReply) -> Vec<String> {
+    pub(crate) fn requested_searches(&self, answer: &WriteReply) -> Vec<SearchTask> {
         let sentences = answer.sections.iter().flat_map(|section| &section.sentences);
         let tagged = sentences.filter_map(|sentence| {
             let (_, after) = sentence.text.split_once(MORE_INFO)?;
@@ -203,14 +240,21 @@ impl WritePrompt<'_> {
             let end = topic.find(['"', '\'', '”', '>']).unwrap_or(topic.len());
             Some(&topic[..end])
         });
-        let asked = answer.more.iter().map(String::as_str).chain(tagged);
-        let mut found: Vec<String> = Vec::new();
-        for it in asked.map(str::trim) {
-            let plain = check_no_unknown_codes(it, self.shown_texts()).is_ok();
-            if plain && check_searchable(it).is_ok() && !found.iter().any(|known| known == it) {
-                found.push(it.to_owned());
+        let asked = answer.more.iter().map(|it| match it {
+            RequestedSearch::Task { query, endpoint, num_results } => {
+                (query.as_str(), *endpoint, *num_results)
             }
-        }
+            RequestedSearch::Query(query) => (query.as_str(), None, None),
+        });
+        let asked = asked.chain(tagged.map(|topic| (topic, None, None)));
+        let tasks = asked.map(|(query, endpoint, num_results)| SearchTask {
+            query: query.to_owned(),
+            endpoint: endpoint.unwrap_or(SearchEndpoint::Search),
+            num_results: num_results.unwrap_or(self.usual),
+            reasoning: "the draft lacks it".to_owned(),
+        });
+        let shown: Vec<&str> = self.shown_texts().collect();
+        let mut found = valid_search_tasks(tasks.collect(), shown.into_iter());
         found.truncate(self.most_more);
         found
     }

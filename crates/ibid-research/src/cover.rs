@@ -48,6 +48,15 @@ pub(crate) struct CoverContext<'a> {
     pub(crate) round: u32,
 }
 
+impl<'a> CoverContext<'a> {
+    /// The items for which the last round found evidence.
+    fn updated_items(self) -> impl Iterator<Item = &'a ChecklistItem> {
+        let notes = self.notes;
+        let items = notes.plan.items().iter();
+        items.filter(move |item| notes.for_item(item.id).iter().any(|it| it.round == self.round))
+    }
+}
+
 /// The coverage of every item after a round.
 #[derive(Default)]
 pub(crate) struct CoverageState {
@@ -116,17 +125,14 @@ impl CoverageState {
         ctx: CoverContext<'_>,
         policy: &QueryPolicy,
     ) -> Result<()> {
-        let CoverContext { brief, notes, round } = ctx;
+        let CoverContext { brief, notes, .. } = ctx;
         let role = ModelRole::Researcher;
         let Some(role_model) = llm.role_model(LlmStep::Cover, role) else {
             return Ok(());
         };
         let mut asking = Vec::new();
-        for item in notes.plan.items() {
-            let found = notes.for_item(item.id);
-            if found.iter().any(|it| it.round == round) {
-                asking.push(judge_item(role_model, brief, notes, item, found));
-            }
+        for item in ctx.updated_items() {
+            asking.push(judge_item(role_model, brief, notes, item, notes.for_item(item.id)));
         }
         let answers: Vec<_> = stream::iter(asking).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
         for (item, model, answer) in answers {
@@ -139,6 +145,25 @@ impl CoverageState {
                 }
             }
         }
+        self.apply_judged(ctx, policy)
+    }
+
+    /// Uses the evidence alone for the items for which the last round found some: where nothing is searched for afterwards, a
+    /// model's judgement would cost a call and decide nothing.
+    pub(crate) fn judge_by_evidence(
+        &mut self,
+        ctx: CoverContext<'_>,
+        policy: &QueryPolicy,
+    ) -> Result<()> {
+        for item in ctx.updated_items() {
+            self.judged.remove(&item.id);
+        }
+        self.apply_judged(ctx, policy)
+    }
+
+    /// Applies what a model judged, within what the evidence allows.
+    fn apply_judged(&mut self, ctx: CoverContext<'_>, policy: &QueryPolicy) -> Result<()> {
+        let CoverContext { brief, notes, .. } = ctx;
         for row in &mut self.rows {
             let Some(judged) = self.judged.get(&row.id) else {
                 continue;

@@ -44,6 +44,7 @@ impl ResearchLoop<'_> {
         if next.is_empty() {
             return Ok(false);
         }
+        self.is_refining = true;
         let round = self.run_round(llm, next, Some(PAGES_PER_REFINEMENT)).await?;
         Ok(round.new > 0)
     }

@@ -49,6 +49,8 @@ pub(crate) struct ResearchLoop<'a> {
     pub(super) coverage: CoverageState,
     /// Whether a model writes the report.
     pub(crate) has_writer: bool,
+    /// Whether there is a draft, so that rounds are for what it lacks.
+    pub(super) is_refining: bool,
     pub(super) disputes: Disputes,
     pub(super) hits: HitPool,
     pub(super) sent_queries: BTreeSet<Vec<String>>,
@@ -93,6 +95,7 @@ impl<'a> ResearchLoop<'a> {
             scorer,
             coverage: CoverageState::default(),
             has_writer,
+            is_refining: false,
             disputes: Disputes::default(),
             hits: HitPool::default(),
             sent_queries: BTreeSet::new(),

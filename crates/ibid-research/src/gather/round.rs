@@ -95,7 +95,11 @@ impl ResearchLoop<'_> {
         let fresh = state.notes.evidence.iter();
         let fresh = fresh.filter(|it| it.round == state.rounds);
         names::learn_names(policy, brief, &state.notes, fresh);
-        coverage.judge(llm, cover, policy).await?;
+        if self.is_refining {
+            coverage.judge_by_evidence(cover, policy)?;
+        } else {
+            coverage.judge(llm, cover, policy).await?;
+        }
         answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
         coverage.emit(log);
         state.coverage = coverage.final_rows();

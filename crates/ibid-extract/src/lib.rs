@@ -39,6 +39,7 @@ mod read;
 mod render;
 mod sandbox;
 mod self_test;
+mod text_document;
 mod unsupported;
 pub mod xml;
 

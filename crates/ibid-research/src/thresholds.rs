@@ -88,6 +88,16 @@ pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
 pub(crate) const MANY_JOINED_HEADINGS_WEIGHT: f32 = 0.35;
 /// Share of an item's words that title and heading must have for the page to be about it.
 pub(crate) const MIN_PAGE_TOPIC_OVERLAP: f32 = 0.65;
+/// Share of what is asked of the subject that a heading must have to ask the question.
+pub(crate) const MIN_HEADING_ASPECT: f32 = 0.5;
+/// Share of the question that such a heading and the title of its page have together.
+pub(crate) const MIN_HEADING_TOPIC: f32 = 0.6;
+/// Share of the heading's own words that the question has: a heading on more asks something else.
+pub(crate) const MIN_HEADING_OWN_WORDS: f32 = 0.5;
+/// Relevance of a sentence under a heading that asks the whole question.
+pub(crate) const HEADED_RELEVANCE: f32 = 0.75;
+/// How well it fits as an answer, whatever its form.
+pub(crate) const HEADED_FIT: f32 = 0.6;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
@@ -310,6 +320,8 @@ pub(crate) const MIN_MERGED_SECTION_OVERLAP: f32 = 0.3;
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
 /// Share of the best sentence's score below which another does not answer well enough.
 pub(crate) const MIN_ANSWER_WORTH_SHARE: f32 = 0.7;
+/// Share of the best answer's worth that a sentence must have to sum up a procedure, and the best member of a list to open the answer.
+pub(crate) const MIN_SUMMARY_WORTH_SHARE: f32 = 0.8;
 /// Share of the relevance of the best sentence picked by code below which a model's answer is not to the question.
 pub(crate) const MIN_DIRECTNESS_SHARE: f32 = 0.6;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.

@@ -13,6 +13,7 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, St
 
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
+use super::procedure;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
 use super::sentence::has_denial;
@@ -138,12 +139,17 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
         .collect()
 }
 
-/// One to three sentences that answer, at most 60 words together.
+/// One to three sentences that answer a question of this kind, at most 60 words together.
 pub(crate) fn short_answer<'a>(
+    kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     lean: Option<bool>,
     notes: &EvidenceStore,
 ) -> Vec<&'a ClaimCluster> {
+    let steps = procedure::short_answer(kind, notes, ranked, SHORT_WORDS);
+    if !steps.is_empty() {
+        return steps;
+    }
     let mut taken: Vec<&ClaimCluster> = Vec::new();
     let mut room = SHORT_WORDS;
     let Some(top) = ranked.first() else {

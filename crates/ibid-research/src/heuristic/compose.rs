@@ -25,6 +25,7 @@ use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
+use super::procedure::{is_step, whole_procedures};
 use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
 use super::tables::TablePoints;
@@ -36,6 +37,8 @@ const MAX_KEY_FINDINGS: usize = 7;
 /// Maximum number of sentences of the section on the question itself, and of the others.
 const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
+/// The same for a procedure or a list, which is told whole.
+const MAX_STEPS: usize = 16;
 /// Number of items from which a list answers a question for one.
 const MIN_LIST_MEMBERS: usize = 3;
 /// Maximum number of words of a finding.
@@ -83,7 +86,9 @@ pub(crate) fn compose_report(
     };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
-        said if said.is_empty() => tables.short_answer(answer::short_answer(base, clear, notes)),
+        said if said.is_empty() => {
+            tables.short_answer(answer::short_answer(brief.kind, base, clear, notes))
+        },
         said => said,
     };
     let row = short.first().and_then(|first| tables.as_ranked(first));
@@ -164,8 +169,11 @@ fn sections_by_item(
                 }
             };
             paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
+            let lists = |it: &&RankedPoint<'_>| it.listed && it.point.items.first() == Some(id);
+            let listed = own.iter().filter(lists).count() >= MIN_LIST_MEMBERS;
             layout = match asked.then_some(kind) {
                 Some(QuestionKind::HowTo) => SectionLayout::Steps,
+                Some(_) if listed => SectionLayout::List,
                 Some(QuestionKind::List) => SectionLayout::List,
                 _ => layout,
             };
@@ -261,7 +269,7 @@ fn question_points(
                 || scorer.mentions_question_verb(&it.point.text);
             let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && does && defined || own_part(it)
+            near && (does || it.headed) && defined || own_part(it)
         })
         .collect();
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
@@ -304,7 +312,7 @@ fn matches_aspect(
     rows.map(|(it, share)| {
         let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
         let matches = if has_list { it.share >= MIN_DECIDING_CONTENT_WORDS } else { true };
-        it.listed || step || share >= least_share && matches
+        it.listed || it.headed || step || share >= least_share && matches
     })
     .collect()
 }
@@ -447,9 +455,13 @@ fn section(
     page: &mut WordBudget<'_>,
 ) -> Vec<Vec<DraftLine>> {
     let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
+    // A list is told whole, though the short answer begins it.
+    let told = |it: &RankedPoint<'_>| {
+        !wanted.is_some_and(|kind| is_step(kind, it)) && !page.is_fresh(it.point)
+    };
     let own: Vec<&RankedPoint<'_>> = ranked
         .iter()
-        .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
+        .filter(|it| it.point.items.first() == Some(&item) && !told(it))
         .collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
     let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
@@ -460,18 +472,26 @@ fn section(
         let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
         step || it.listed || wanted == Some(QuestionKind::YesNo) && decides
     };
+    let steps: Vec<&ClaimCluster> =
+        own.iter().filter(|it| wanted.is_some_and(|kind| is_step(kind, it))).map(|it| it.point).collect();
+    let in_list = |point: &ClaimCluster| steps.iter().any(|step| std::ptr::eq(*step, point));
+    let already: &[Vec<u32>] = if steps.is_empty() { &page.used } else { &[] };
     let own: Vec<(&ClaimCluster, f32)> = own
         .into_iter()
         .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || whole(it))
         .filter(|it| wanted.is_none() || it.worth >= top * MIN_SECTION_WORTH_SHARE || whole(it))
         .map(|it| (it.point, it.worth))
         .collect();
-    let picked = select_by_mmr(&own, &page.used, most, page.room);
+    let most = if steps.len() > most { MAX_STEPS } else { most };
+    let picked = select_by_mmr(&own, already, most, page.room);
     let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
-    let ordered = if matches!(wanted, Some(QuestionKind::HowTo | QuestionKind::List)) {
-        steps_by_page(notes, chosen)
-    } else {
-        reading_order(notes, &chosen)
+    let ordered = match wanted {
+        Some(QuestionKind::HowTo) => whole_procedures(steps_by_page(notes, chosen), in_list),
+        Some(QuestionKind::List) => steps_by_page(notes, chosen),
+        Some(_) if steps.len() >= MIN_LIST_MEMBERS => {
+            whole_procedures(steps_by_page(notes, chosen), in_list)
+        }
+        _ => reading_order(notes, &chosen),
     };
     ordered
         .into_iter()

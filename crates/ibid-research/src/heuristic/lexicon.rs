@@ -1,6 +1,7 @@
 //! Words as numbers, so that thousands of sentences can be compared cheaply.
 use std::collections::HashMap;
 
+use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 
 /// The words of a run: each stem has a number. The map is only looked up and never iterated, so its order
@@ -32,6 +33,7 @@ impl StemInterner {
     /// whole, so that "back-splicing" matches "backsplicing" and "splicing".
     pub(crate) fn ids(&mut self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
+        let text = &*thesaurus::single_words(text);
         for token in tokens(text) {
             let word = token.text.as_str();
             if is_stop_word(word) {

@@ -160,6 +160,7 @@ fn is_choice(brief: &Brief, a: &str, b: &str) -> Result<bool> {
     let words = &prompts::phrases()?.question;
     Ok(brief.kind == QuestionKind::Comparison
         && (!comparison_scope(&brief.question, a, b).is_empty()
+            || has_phrase(&spaced(&brief.question), "or")
             || words.choice.any_in(&spaced(&brief.question))))
 }
 

@@ -3,7 +3,11 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
+use super::intake::is_verb;
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
+
+/// Maximum number of words of a question that only names two things to choose from.
+const MAX_CHOICE_WORDS: usize = 12;
 
 /// The kind of answer that the question `asked` needs.
 pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
@@ -103,6 +107,9 @@ fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
 /// question word at all.
 fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let q = &words.question;
+    if names_two_things(asked) {
+        return QuestionKind::Comparison;
+    }
     for clause in asked.rsplit([',', ';']) {
         let clause = spaced(clause);
         let start = clause.trim();
@@ -138,6 +145,17 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
     QuestionKind::Open
 }
 
+/// Whether a question is only "A or B?", with or without ": which is better?" after it.
+fn names_two_things(asked: &str) -> bool {
+    let choice = asked.split([':', ';', ',', '–']).next().unwrap_or_default();
+    let text = spaced(choice);
+    let words = tokens(choice);
+    asked.trim_end().ends_with('?')
+        && has_phrase(&text, "or")
+        && words.len() <= MAX_CHOICE_WORDS
+        && words.iter().skip(1).all(|word| !is_verb(&word.text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +185,9 @@ mod tests {
             ("Who invented the telephone?", Who),
             ("How many people live in Lagos?", Quantity),
             ("Where is the Alhambra?", Where),
+            ("Tea or coffee?", Comparison),
+            ("Steel or aluminium frame: which is better?", Comparison),
+            ("How is a pressure test done?", HowTo),
             ("Is light a wave?", YesNo),
             ("Between A and B, is there consistency?", YesNo),
         ] {

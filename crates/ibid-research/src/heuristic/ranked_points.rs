@@ -1,7 +1,8 @@
 //! Ranks points by how well they answer the question, or a part of it.
 use crate::prompts;
 use crate::thresholds::{
-    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
+    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT,
+    HEADED_RELEVANCE, LISTED_MEMBER_FIT,
     LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH,
     MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MORE_EVIDENCE_BONUS,
     NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS,
@@ -37,6 +38,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) listed: bool,
     /// Whether it has the word asked for, or one like it.
     pub(crate) has_head: bool,
+    /// Whether it stands under a heading that asks the question.
+    pub(crate) headed: bool,
 }
 
 /// Ranks the points by how well they answer, best first.
@@ -60,16 +63,23 @@ pub(crate) fn rank_points<'a>(
         if brief.kind == QuestionKind::List {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
         }
+        let first = &notes.evidence[point.evidence[0]];
+        let heading = scorer.heading_strength(first);
+        let listed = scorer.is_listed_member(first) && !scorer.requires_more(&point.text);
+        if heading > 0.0 {
+            relevance = relevance.max(HEADED_RELEVANCE * heading);
+            fit = fit.max(if listed { LISTED_MEMBER_FIT } else { HEADED_FIT });
+        }
         let mut it = RankedPoint {
             point,
             worth: 0.0,
             relevance,
             fit,
-            share: scorer.term_share(&point.text),
+            share: scorer.term_share(&point.text).max(heading),
             early: scorer.begins_with_subject(&point.text),
-            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]])
-                && !scorer.requires_more(&point.text),
-            has_head: scorer.has_asked_head(&point.text),
+            listed,
+            has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
+            headed: heading > 0.0,
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
         if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
@@ -78,7 +88,6 @@ pub(crate) fn rank_points<'a>(
         if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
             it.worth *= OTHER_AMOUNT_WEIGHT;
         }
-        let first = &notes.evidence[point.evidence[0]];
         if it.listed {
             it.worth += LISTED_MEMBER_BONUS;
         }

@@ -19,6 +19,8 @@ pub(super) struct SentenceView<'a> {
     pub(super) listed: bool,
     /// How near the top of its page, at most 1.
     pub(super) early: f32,
+    /// How nearly its heading asks the question, 0 to 1.
+    pub(super) headed: f32,
 }
 
 /// The context of a sentence.
@@ -34,6 +36,8 @@ pub(super) struct SentenceContext<'a> {
     /// Title and heading.
     pub(super) topic: Vec<u32>,
     pub(super) casing: &'a Casing,
+    /// How nearly its heading asks the question, 0 to 1.
+    pub(super) headed: f32,
 }
 
 impl<'a> SentenceContext<'a> {
@@ -67,6 +71,7 @@ impl<'a> SentenceContext<'a> {
             wide,
             topic,
             casing: &lines.casing,
+            headed: 0.0,
         }
     }
 }

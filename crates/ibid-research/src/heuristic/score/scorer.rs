@@ -3,11 +3,12 @@ use crate::thresholds::{
     ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
     PAGE_TOPIC_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::heuristic::answer_shape::asks_recurring_time;
 use crate::heuristic::injection::InjectionDetector;
-use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
+use crate::heuristic::asked_head::asked_head;
+use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::{comparison_sides, distinguishing_words};
 use crate::heuristic::sentence::{measures, years_at};
@@ -66,6 +67,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) target_noun: Option<u32>,
     /// Items of lists on pages that list what the question asks for: source and sentence.
     pub(super) listed: BTreeSet<(SourceId, usize)>,
+    /// Sentences under a heading that asks what the question asks, and how nearly it does.
+    pub(super) headed: BTreeMap<(SourceId, usize), f32>,
     /// Whether the question asks for a time that recurs, and not for a date.
     asks_recurring_time: bool,
     /// The names in the question, as written, each with the word that stands for it.
@@ -117,6 +120,13 @@ impl RelevanceScorer {
             QuestionKind::Comparison => Vec::new(),
             _ => aspect_terms(&mut lexicon, &brief.question, brief),
         };
+        // What is asked counts, however little the word says elsewhere.
+        for term in &aspect {
+            let same = |it: &&mut WeightedTerm| it.id == term.id;
+            if let Some(own) = question.iter_mut().find(same) {
+                own.weight = own.weight.max(1.0);
+            }
+        }
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
         if let Some(id) = yes_no.as_ref().and_then(|claim| claim.verb) {
@@ -146,6 +156,7 @@ impl RelevanceScorer {
             aspect,
             word_use,
             listed: BTreeSet::new(),
+            headed: BTreeMap::new(),
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),

@@ -9,7 +9,7 @@ use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
     FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT,
+    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT,
     MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE,
     MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
     MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
@@ -69,6 +69,8 @@ impl RelevanceScorer {
         let taken_in = lines.lines.iter().map(|line| line.0);
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
+        // How nearly the heading asks the question, and the same of a sentence that leads to a list.
+        let (mut headed, mut led) = (0.0, 0.0);
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
@@ -79,6 +81,8 @@ impl RelevanceScorer {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
+                        headed = self.heading_match(page.sentence(*n), &lines.title);
+                        led = 0.0;
                     }
                 }
                 Some(fit) => {
@@ -89,6 +93,17 @@ impl RelevanceScorer {
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
                     }
+                    let in_list = page.sentences()[*n].kind == BlockKind::ListItem;
+                    let strength: f32 = if in_list { headed.max(led) } else { headed };
+                    if strength > 0.0 && *n != 0 {
+                        self.note_headed(reading.source, page, *n, strength);
+                    }
+                    if !in_list {
+                        let leads = page.sentence(*n).trim_end().ends_with(':');
+                        let lead = if leads { page.sentence(*n) } else { "" };
+                        led = self.heading_match(lead, &lines.title);
+                    }
+                    let around = SentenceContext { headed: strength, ..around };
                     found.extend(self.judge_sentence(candidate, &around)?);
                 }
             }
@@ -220,6 +235,7 @@ impl RelevanceScorer {
             spaced: &span.seen.spaced,
             listed: page.sentences()[span.first].kind == BlockKind::ListItem,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
+            headed: around.headed,
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
@@ -250,7 +266,12 @@ impl RelevanceScorer {
             question = question.max(to_item);
         }
         let SentenceView { text, spaced, early, .. } = *view;
-        let aspect = self.aspect_match(&item_matcher.aspect, view);
+        let mut aspect = self.aspect_match(&item_matcher.aspect, view);
+        // What stands under a heading that asks the question need not repeat its words.
+        let headed = match item_matcher.facet {
+            Some(_) if Self::is_told_under_heading(item_matcher.kind) => view.headed,
+            _ => 0.0,
+        };
         if item_matcher.core {
             let mut relevance =
                 to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
@@ -262,8 +283,13 @@ impl RelevanceScorer {
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&item_matcher.terms, view.topic);
-            if item_matcher.kind == QuestionKind::List && view.listed {
+            if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
                 fit = fit.max(LISTED_MEMBER_FIT);
+            }
+            if headed > 0.0 {
+                relevance = relevance.max(HEADED_RELEVANCE * headed);
+                fit = fit.max(HEADED_FIT);
+                aspect = 1.0;
             }
             if topical >= MIN_PAGE_TOPIC_OVERLAP
                 && fit >= MIN_TOPICAL_FIT
@@ -291,7 +317,8 @@ impl RelevanceScorer {
                 ONLY_ON_SUBJECT_WEIGHT
             };
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
-            if !part && !self.matches_head(view.own) && !self.matches_head(view.topic) {
+            let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
+            if !part && !named {
                 beside *= OTHER_HEAD_WEIGHT;
             }
             let matter = MATCHED_WORDS_WEIGHT * relevance
@@ -303,6 +330,10 @@ impl RelevanceScorer {
         }
         if item_matcher.side {
             return Ok(side_score(to_item, question, early));
+        }
+        // A figure on the subject alone is no figure on what is asked of it.
+        if aspect == 0.0 {
+            return Ok(0.0);
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
         if cue < MIN_FACET_CUE_FIT

@@ -90,6 +90,8 @@ pub(crate) const MANY_JOINED_HEADINGS_WEIGHT: f32 = 0.35;
 pub(crate) const MIN_PAGE_TOPIC_OVERLAP: f32 = 0.65;
 /// Share of what is asked of the subject that a heading must have to ask the question.
 pub(crate) const MIN_HEADING_ASPECT: f32 = 0.5;
+/// Weight of what is asked where the title of the page has it, and not the heading.
+pub(crate) const TITLE_ASPECT_WEIGHT: f32 = 0.9;
 /// Share of the question that such a heading and the title of its page have together.
 pub(crate) const MIN_HEADING_TOPIC: f32 = 0.6;
 /// Share of the heading's own words that the question has: a heading on more asks something else.

@@ -88,7 +88,6 @@ impl<'r> QuoteNumbers<'r> {
         &self,
         it: &Claim,
         mark: &ConfidenceMark,
-        verbatim: bool,
     ) -> EvidenceTableRow {
         let mut works: Vec<(u32, String)> = Vec::new();
         for citation in it.citations() {
@@ -104,11 +103,7 @@ impl<'r> QuoteNumbers<'r> {
         let quotes = it.citations().iter();
         EvidenceTableRow {
             claim: single_line(it.text()),
-            quotes: if verbatim {
-                Vec::new()
-            } else {
-                quotes.map(|quote| single_line(quote.passage.text().expose())).collect()
-            },
+            quotes: quotes.map(|quote| single_line(quote.passage.text().expose())).collect(),
             works,
             sure: confidence_badge(mark),
         }

@@ -155,6 +155,19 @@ pub(crate) fn short_answer<'a>(
     let Some(top) = ranked.first() else {
         return taken;
     };
+    // Where a yes holds on a condition, the condition is the answer.
+    let limiting = |it: &&RankedPoint<'_>| {
+        kind == QuestionKind::YesNo
+            && it.point.words <= room
+            && it.relevance >= top.relevance * MIN_DECIDING_RELEVANCE_SHARE
+            && it.share >= MIN_DECIDING_CONTENT_WORDS
+            && is_limited(&it.point.text)
+    };
+    let limited = ranked.iter().find(limiting);
+    if let Some(it) = limited {
+        room -= it.point.words;
+        taken.push(it.point);
+    }
     for it in ranked {
         let weak = it.worth < top.worth * MIN_ANSWER_WORTH_SHARE
             || it.relevance < top.relevance * MIN_SHORT_ANSWER_RELEVANCE_SHARE
@@ -179,6 +192,11 @@ pub(crate) fn short_answer<'a>(
     taken
 }
 
+/// Whether a sentence says that something is so under a condition alone: "only in", "only where".
+fn is_limited(text: &str) -> bool {
+    prompts::phrases().is_ok_and(|phrases| phrases.sentence.only_if.any_in(&spaced(text)))
+}
+
 /// Whether a point contradicts the majority of the evidence.
 fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
@@ -197,7 +215,8 @@ pub(crate) fn verdict(
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
     let words = &prompts::phrases().ok()?.sentence;
     let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
-    (says && !denies).then_some(if yes { YesNo::Yes } else { YesNo::No })
+    let limited = short.iter().any(|it| is_limited(&it.text));
+    (says && !denies && !limited).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

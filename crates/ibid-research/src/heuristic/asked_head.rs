@@ -23,11 +23,17 @@ pub(crate) fn asked_head(asked: &str, words: &Phrases) -> Option<String> {
             rest[..end].last().copied()
         }
         ["what" | "how", ..] if to.is_some() => to.and_then(|at| texts.get(at + 2).copied()),
+        ["how", "should" | "can" | "must", .., last] if last.ends_with("ed") => Some(*last),
         ["how", "do" | "does" | "did" | "can" | "could" | "should", ..] => {
+            const PRONOUNS: &[&str] = &["i", "you", "we", "they", "one", "people"];
             let verb = |word: &&&str| is_verb(word) && !is_stop_word(word);
-            texts[2..].iter().skip(1).find(verb).copied()
+            match texts.get(2..4) {
+                Some([who, does]) if PRONOUNS.contains(who) => Some(*does),
+                _ => texts[2..].iter().skip(1).find(verb).copied(),
+            }
         }
         ["how", "is" | "are", .., last] if last.ends_with("ed") => Some(*last),
+        ["which" | "what", noun, does, ..] if !is_stop_word(noun) && is_verb(does) => Some(*does),
         _ => None,
     }?;
     (!is_stop_word(head) && !generic(head)).then(|| head.to_owned())

@@ -87,8 +87,11 @@ pub(crate) fn compose_report(
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
         said if said.is_empty() => {
-            tables.short_answer(answer::short_answer(brief.kind, base, clear, notes))
-        },
+            let said = answer::short_answer(brief.kind, base, clear, notes);
+            // What stands under a heading that asks the question answers it before any table.
+            let headed = base.first().is_some_and(|it| it.headed);
+            if headed { said } else { tables.short_answer(said) }
+        }
         said => said,
     };
     let row = short.first().and_then(|first| tables.as_ranked(first));
@@ -98,7 +101,8 @@ pub(crate) fn compose_report(
         (answer, _) => answer,
     };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
-    let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
+    let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
+    let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
     let best = row.as_ref().or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
@@ -121,9 +125,10 @@ pub(crate) fn compose_report(
             findings.push((page.write_point(it.point), mark));
         }
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
-        let opening = synthesis::opening(brief, scorer, &points, &page.used)?;
+        let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
+        conclusion.extend(earlier);
     }
     Ok(Some(ReportDraft {
         title: title(question, brief),
@@ -470,7 +475,8 @@ fn section(
     let whole = |it: &RankedPoint<'_>| {
         let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
         let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
-        step || it.listed || wanted == Some(QuestionKind::YesNo) && decides
+        let under_heading = it.headed && wanted.is_some();
+        step || it.listed || under_heading || wanted == Some(QuestionKind::YesNo) && decides
     };
     let steps: Vec<&ClaimCluster> =
         own.iter().filter(|it| wanted.is_some_and(|kind| is_step(kind, it))).map(|it| it.point).collect();
@@ -486,7 +492,15 @@ fn section(
     let picked = select_by_mmr(&own, already, most, page.room);
     let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
     let ordered = match wanted {
-        Some(QuestionKind::HowTo) => whole_procedures(steps_by_page(notes, chosen), in_list),
+        Some(QuestionKind::HowTo) => {
+            let listed = |it: &&RankedPoint<'_>| it.listed && in_list(it.point);
+            let lists = ranked.iter().filter(listed).count() >= MIN_LIST_MEMBERS;
+            let member = |point: &ClaimCluster| {
+                let own = ranked.iter().find(|it| std::ptr::eq(it.point, point));
+                in_list(point) && (!lists || own.is_some_and(|it| it.listed))
+            };
+            whole_procedures(steps_by_page(notes, chosen), member)
+        }
         Some(QuestionKind::List) => steps_by_page(notes, chosen),
         Some(_) if steps.len() >= MIN_LIST_MEMBERS => {
             whole_procedures(steps_by_page(notes, chosen), in_list)

@@ -20,6 +20,13 @@ impl StemInterner {
         }
         let next = self.stems.len() as u32;
         let spelled = number_of_word(word).map_or_else(|| one_spelling(word), str::to_owned);
+        // Clay is fired without a fire.
+        let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
+        if spelled == "firing" {
+            let id = *self.stems.entry(spelled).or_insert(next);
+            self.words.insert(word.to_owned(), id);
+            return id;
+        }
         let root = match agent_noun_verb(&spelled) {
             Some(doer) => doer.to_owned(),
             None => root(&stem(&spelled)).to_owned(),

@@ -19,5 +19,6 @@ pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
 pub(crate) mod score;
 pub(crate) mod sentence;
+mod side_name;
 pub(crate) mod tables;
 pub mod text_answer;

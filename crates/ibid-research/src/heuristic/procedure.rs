@@ -1,4 +1,5 @@
-//! Steps of a procedure and members of a list: they belong together and keep the order of their page.
+//! Steps of a procedure, members of a list and what stands under a heading that asks the question: they belong together and keep
+//! the order of their page.
 use crate::thresholds::{MIN_ANSWER_WORTH, MIN_STEP_FIT, MIN_SUMMARY_WORTH_SHARE};
 use ibid_core::domain::{EvidenceStore, QuestionKind};
 
@@ -50,6 +51,10 @@ pub(crate) fn leading_steps<'a>(
             best = steps;
         }
     }
+    // Beside a list of steps, a sentence elsewhere that tells what to do is none of them.
+    if best.iter().filter(|it| it.listed).count() >= MIN_LISTED {
+        best.retain(|it| it.listed);
+    }
     best.sort_by_key(|it| place(notes, it.point));
     best
 }
@@ -62,8 +67,18 @@ pub(crate) fn short_answer<'a>(
     ranked: &[RankedPoint<'a>],
     words: usize,
 ) -> Vec<&'a ClaimCluster> {
-    let steps = leading_steps(kind, notes, ranked);
-    let (Some(first), Some(top)) = (steps.first(), ranked.first()) else {
+    let Some(top) = ranked.first() else {
+        return Vec::new();
+    };
+    let mut steps = leading_steps(kind, notes, ranked);
+    if steps.is_empty() && top.headed {
+        // What stands under a heading that asks the question answers it from its beginning.
+        let page = place(notes, top.point).0;
+        steps = ranked.iter().filter(|it| it.headed).copied().collect();
+        steps.retain(|it| place(notes, it.point).0 == page);
+        steps.sort_by_key(|it| place(notes, it.point));
+    }
+    let Some(first) = steps.first() else {
         return Vec::new();
     };
     let (page, begins) = place(notes, first.point);

@@ -3,7 +3,7 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::intake::is_verb;
+use super::intake::HELPING_VERBS;
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
 /// Maximum number of words of a question that only names two things to choose from.
@@ -53,8 +53,12 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
 fn asks_how_it_is_done(start: &str, words: &Phrases) -> bool {
     let passive = ["how is ", "how are ", "how can ", "how should ", "how could "];
     let done = words.question.done_participles.iter();
-    passive.iter().any(|it| start.starts_with(it))
-        && done.into_iter().any(|it| start.trim_end().ends_with(it))
+    let asks = |all: &[&str]| all.iter().any(|it| start.starts_with(it));
+    // What should be done in a certain way has steps, whatever is done.
+    let advice = asks(&["how should ", "how must "]) && start.trim_end().ends_with("ed");
+    advice
+        || asks(&passive)
+            && done.into_iter().any(|it| start.trim_end().ends_with(&format!(" {it}")))
 }
 
 /// "What does a roof cost" and "what is the minimum depth" ask for a figure.
@@ -145,6 +149,12 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
     QuestionKind::Open
 }
 
+/// Whether a lower-case word makes a question of the words after it.
+fn is_auxiliary(word: &str) -> bool {
+    const BEING: &[&str] = &["is", "are", "was", "were", "be", "has", "have", "had"];
+    BEING.contains(&word) || HELPING_VERBS.contains(&word)
+}
+
 /// Whether a question is only "A or B?", with or without ": which is better?" after it.
 fn names_two_things(asked: &str) -> bool {
     let choice = asked.split([':', ';', ',', '–']).next().unwrap_or_default();
@@ -153,7 +163,7 @@ fn names_two_things(asked: &str) -> bool {
     asked.trim_end().ends_with('?')
         && has_phrase(&text, "or")
         && words.len() <= MAX_CHOICE_WORDS
-        && words.iter().skip(1).all(|word| !is_verb(&word.text))
+        && words.iter().all(|word| !is_auxiliary(&word.text))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::answer_shape::kind_fit;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
-use super::plan::distinguishing_words;
+use super::side_name::SideName;
 use super::score::RelevanceScorer;
 use super::sentence::years;
 
@@ -49,14 +49,14 @@ pub(crate) fn rank_points<'a>(
     scorer: &mut RelevanceScorer,
     points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
-    let apart = distinguishing_words(brief);
+    let apart = SideName::of_brief(brief);
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
         let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
         fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
-            let sides = apart.iter().all(|it| has_phrase(&lower, it));
+            let sides = apart.iter().all(|it| it.is_in(&point.text));
             fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
         let mut relevance = scorer.relevance(&point.text);
@@ -117,6 +117,10 @@ fn is_single_case_figure(asked: &str, text: &str) -> bool {
         let word = &text[word.span.clone()];
         word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
     };
+    let own = spaced(text);
+    if [" our ", " my ", " ours "].iter().any(|it| own.contains(it)) {
+        return true;
+    }
     let asked = spaced(asked);
     let is_asked = |word: &Token| has_phrase(&asked, &word.text);
     let mut words = tokens(text).into_iter().skip(1);

@@ -215,6 +215,7 @@ words!(SentenceWords {
     enough: PhraseSet,
     requiring: PhraseSet,
     qualified: PhraseSet,
+    only_if: PhraseSet,
     light_verbs: BTreeSet<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,
@@ -264,7 +265,7 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords { only_yes: String, only_no: String, some_yes: String, some_no: String });
+words!(SynthesisWords { only_yes: String, only_no: String, replaced: String });
 words!(NothingWords {
     none_found: String,
     hint: String,

@@ -10,7 +10,8 @@ use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::asked_head::asked_head;
 use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
-use crate::heuristic::plan::{comparison_sides, distinguishing_words};
+use crate::heuristic::plan::comparison_sides;
+use crate::heuristic::side_name::SideName;
 use crate::heuristic::sentence::{measures, years_at};
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
@@ -51,8 +52,8 @@ pub(crate) struct RelevanceScorer {
     word_use: WordUse,
     /// The terms of each side of a comparison.
     pub(super) sides: Vec<Vec<WeightedTerm>>,
-    /// The words that distinguish the sides of a comparison.
-    pub(super) apart: Vec<String>,
+    /// The names of the sides of a comparison.
+    pub(super) apart: Vec<SideName>,
     /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
     pub(super) pairs: Vec<(String, String)>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
@@ -151,7 +152,7 @@ impl RelevanceScorer {
             table_requests: table_requests(brief, plan)?,
             item_matchers,
             sides,
-            apart: distinguishing_words(brief),
+            apart: SideName::of_brief(brief),
             question,
             aspect,
             word_use,

@@ -2,36 +2,55 @@
 use crate::heuristic::intake::content_weight;
 use crate::thresholds::{
     MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_WORD_MATCH,
+    TITLE_ASPECT_WEIGHT,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Evidence, Page, QuestionKind, SourceId};
 
+use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
+use super::terms::WeightedTerm;
 
-/// Fewest words of a sentence that leads to a list, "Keep fires away by these rules:", as of a heading.
-const MIN_HEADING_WORDS: usize = 1;
+/// Number of lines of a page, title included, that open it.
+const OPENING_LINES: usize = 4;
 
 impl RelevanceScorer {
-    /// How nearly a heading under a page's title asks what the question asks, 0 to 1; 0 where it asks something else. It has
-    /// what is asked of the subject, title and heading together have the question, and the heading has little besides.
-    pub(super) fn heading_match(&mut self, heading: &str, title: &[u32]) -> f32 {
-        if self.aspect.is_empty() || tokens(heading).len() < MIN_HEADING_WORDS {
+    /// How nearly a heading asks what the question asks, 0 to 1; 0 where it asks something else. It has something of what is
+    /// asked of the subject; with the title of its page and what opens the page it has the question; and it has little besides.
+    pub(super) fn heading_match(&mut self, heading: &str, lines: &PageSentences) -> f32 {
+        let own = self.ids(heading);
+        let aspect = self.aspect.clone();
+        let names_some =
+            aspect.iter().any(|term| self.match_strength(term.id, &own) >= MIN_WORD_MATCH);
+        if own.is_empty() || !names_some || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
-        let aspect = self.aspect.clone();
-        let asked = self.share_in_use(&aspect, heading);
-        let own = self.ids(heading);
-        let mut topic = [own.as_slice(), title].concat();
-        topic.sort_unstable();
-        topic.dedup();
-        let whole = self.coverage(&self.question, &topic);
-        if asked < MIN_HEADING_ASPECT
-            || whole < MIN_HEADING_TOPIC
-            || self.asked_share(heading) < MIN_HEADING_OWN_WORDS
-        {
+        let mut under_title = [own.as_slice(), &lines.title].concat();
+        let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
+        let mut on_page: Vec<u32> = under_title.iter().chain(opening).copied().collect();
+        on_page.sort_unstable();
+        under_title.sort_unstable();
+        let asked = self
+            .share_in_use(&aspect, heading)
+            .max(TITLE_ASPECT_WEIGHT * self.coverage(&aspect, &under_title));
+        let question = self.known_terms(&self.question);
+        let whole = self.coverage(&question, &on_page);
+        if asked < MIN_HEADING_ASPECT || whole < MIN_HEADING_TOPIC {
             return 0.0;
         }
         f32::midpoint(asked, whole)
+    }
+
+    /// The terms of which the pages read have the word or one like it; all terms where they have none. A word that no page has
+    /// tells no page from another.
+    pub(super) fn known_terms(&self, terms: &[WeightedTerm]) -> Vec<WeightedTerm> {
+        let met = |id: &u32| self.sentence_counts.get(id).is_some_and(|n| *n > 0);
+        let known = |term: &&WeightedTerm| {
+            let kin = self.related.get(&term.id).map_or(&[][..], Vec::as_slice);
+            met(&term.id) || kin.iter().any(|pair| pair.1 >= MIN_WORD_MATCH && met(&pair.0))
+        };
+        let found: Vec<WeightedTerm> = terms.iter().filter(known).copied().collect();
+        if found.is_empty() { terms.to_vec() } else { found }
     }
 
     /// Share of the content words of a heading that the question has.

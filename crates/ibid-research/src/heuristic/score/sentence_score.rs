@@ -81,7 +81,7 @@ impl RelevanceScorer {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
-                        headed = self.heading_match(page.sentence(*n), &lines.title);
+                        headed = self.heading_match(page.sentence(*n), lines);
                         led = 0.0;
                     }
                 }
@@ -101,7 +101,7 @@ impl RelevanceScorer {
                     if !in_list {
                         let leads = page.sentence(*n).trim_end().ends_with(':');
                         let lead = if leads { page.sentence(*n) } else { "" };
-                        led = self.heading_match(lead, &lines.title);
+                        led = self.heading_match(lead, lines);
                     }
                     let around = SentenceContext { headed: strength, ..around };
                     found.extend(self.judge_sentence(candidate, &around)?);
@@ -148,10 +148,13 @@ impl RelevanceScorer {
 
     /// Whether a sentence is an item of a list under a title and heading that ask what the question asks.
     fn lists_members(&self, page: &Page, n: usize, around: &SentenceContext<'_>) -> bool {
-        let asks_list = |it: &&ItemMatcher| it.core && it.kind == QuestionKind::List;
+        let asks_list = |it: &&ItemMatcher| {
+            it.core && matches!(it.kind, QuestionKind::List | QuestionKind::HowTo)
+        };
         page.sentences()[n].kind == BlockKind::ListItem
             && self.item_matchers.iter().filter(asks_list).any(|matcher| {
-                self.coverage(&matcher.terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
+                let terms = self.known_terms(&matcher.terms);
+                self.coverage(&terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
             })
     }
 
@@ -277,12 +280,12 @@ impl RelevanceScorer {
                 to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
             let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
             if item_matcher.kind == QuestionKind::Comparison
-                && !self.apart.iter().all(|it| has_phrase(spaced, it))
+                && !self.apart.iter().all(|it| it.is_in(text))
             {
                 fit *= MISSING_SIDE_WEIGHT;
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
-            let topical = self.coverage(&item_matcher.terms, view.topic);
+            let topical = self.coverage(&self.known_terms(&item_matcher.terms), view.topic);
             if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
                 fit = fit.max(LISTED_MEMBER_FIT);
             }
@@ -329,7 +332,14 @@ impl RelevanceScorer {
                     + CORE_EARLY_WEIGHT * early));
         }
         if item_matcher.side {
-            return Ok(side_score(to_item, question, early));
+            // What names both sides compares them, and belongs to neither.
+            let named = self.apart.iter().filter(|it| it.is_in(text)).count();
+            let other = match item_matcher.side_name(&self.apart) {
+                Some(own) => named > 0 && !own.is_in(text),
+                None => false,
+            };
+            let score = side_score(to_item, question, early);
+            return Ok(if named > 1 || other { 0.0 } else { score });
         }
         // A figure on the subject alone is no figure on what is asked of it.
         if aspect == 0.0 {

@@ -74,7 +74,10 @@ mod tests {
             .filter(|block| block.kind == BlockKind::Heading)
             .map(|block| (block.text.as_str(), block.level))
             .collect();
-        assert_eq!(headings, [("Minutes of the boat club, 3 May 2023", 1), ("BEFORE THE SEASON", 2)]);
+        assert_eq!(
+            headings,
+            [("Minutes of the boat club, 3 May 2023", 1), ("BEFORE THE SEASON", 2)]
+        );
         assert_eq!(read.date.as_deref(), Some("2023-05-03"));
     }
 

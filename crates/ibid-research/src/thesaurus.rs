@@ -49,7 +49,8 @@ pub(crate) fn single_words(text: &str) -> Cow<'_, str> {
         let lower = text[span.clone()].to_lowercase();
         let found = phrases_with(&lower).find(|phrase| {
             let end = span.end + phrase.rest.len();
-            let same = text.get(span.end..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.rest));
+            let same =
+                text.get(span.end..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.rest));
             same && !text[end..].starts_with(char::is_alphanumeric)
         });
         if let Some(phrase) = found {

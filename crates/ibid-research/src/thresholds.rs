@@ -365,7 +365,7 @@ pub(crate) const LONG_SENTENCE_LOSS: f32 = 0.08;
 /// Deducted from the worth of a figure that holds for one place or time only.
 pub(crate) const ONE_CASE_LOSS: f32 = 0.1;
 /// Deducted if the sentence does not begin with the figure's subject.
-pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.05;
+pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.1;
 /// Loss of a figure whose sentence begins with something that is not asked about: "Maintenance of a roof costs".
 pub(crate) const OTHER_LEAD_LOSS: f32 = 0.08;
 /// Added to the worth of an item of a list that lists what the question asks for.

@@ -84,11 +84,7 @@ impl<'r> QuoteNumbers<'r> {
         }
     }
 
-    pub(super) fn row(
-        &self,
-        it: &Claim,
-        mark: &ConfidenceMark,
-    ) -> EvidenceTableRow {
+    pub(super) fn row(&self, it: &Claim, mark: &ConfidenceMark) -> EvidenceTableRow {
         let mut works: Vec<(u32, String)> = Vec::new();
         for citation in it.citations() {
             if works.iter().any(|known| known.0 == citation.n) {

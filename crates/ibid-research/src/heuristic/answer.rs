@@ -17,6 +17,7 @@ use super::procedure;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
 use super::sentence::has_denial;
+use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
@@ -137,6 +138,32 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
         .map(|ranked_point| ranked_point.point)
         .take(8)
         .collect()
+}
+
+/// The best sentence on each side of a comparison, at most 60 words together; empty where a sentence compares both.
+pub(crate) fn side_answers<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+) -> Vec<&'a ClaimCluster> {
+    let names = SideName::of_brief(brief);
+    let compares = |it: &RankedPoint<'_>| names.iter().all(|name| name.is_in(&it.point.text));
+    if names.is_empty() || ranked.iter().any(compares) {
+        return Vec::new();
+    }
+    let best_on = |name: &SideName| {
+        let items = notes.plan.items().iter().skip(1);
+        let item =
+            items.filter(|item| item.terms.len() == 1).find(|it| name.is_in(&it.terms[0]))?;
+        let own = ranked.iter().filter(|it| {
+            it.point.items.contains(&item.id)
+                && it.point.words <= SHORT_WORDS / 2
+                && name.is_in(&it.point.text)
+        });
+        own.map(|it| it.point).max_by(|a, b| a.score.total_cmp(&b.score))
+    };
+    let found: Vec<&ClaimCluster> = names.iter().filter_map(best_on).collect();
+    if found.len() == names.len() { found } else { Vec::new() }
 }
 
 /// One to three sentences that answer a question of this kind, at most 60 words together.

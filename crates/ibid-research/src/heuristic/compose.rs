@@ -1,52 +1,45 @@
 //! The extractive report: which sentences, where, and in which order.
 mod confidence;
 mod order;
+mod sections;
 mod synthesis;
+mod word_budget;
 
-use crate::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
+use crate::draft::{DraftConflict, DraftLine, ReportDraft};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
     MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
     MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
-    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE,
-    MIN_SECTION_WORTH_SHARE, MIN_STEP_FIT, MIN_STEP_SCORE, TOKENS_PER_WORD,
+    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, SectionLayout, Stance, StopReason,
+    Question, QuestionKind, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
-use super::claim_clusters::{ClaimCluster, build_points, select_by_mmr};
+use super::claim_clusters::{ClaimCluster, build_points};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
-use super::procedure::{is_step, whole_procedures};
 use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
-use order::{reading_order, steps_by_page};
+use sections::{MIN_LIST_MEMBERS, is_core_item, sections_by_item};
+use word_budget::WordBudget;
+pub(crate) use word_budget::max_words;
 
 /// Most key findings.
 const MAX_KEY_FINDINGS: usize = 7;
-/// Maximum number of sentences of the section on the question itself, and of the others.
-const CORE_SENTENCES: usize = 9;
-const SIDE_SENTENCES: usize = 5;
-/// The same for a procedure or a list, which is told whole.
-const MAX_STEPS: usize = 16;
-/// Number of items from which a list answers a question for one.
-const MIN_LIST_MEMBERS: usize = 3;
 /// Maximum number of words of a finding.
 const FINDING_WORDS: usize = 45;
 /// Maximum length of a title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
-/// Maximum number of words of a report without a limit of its own.
-const MAX_REPORT_WORDS: usize = 4_000;
 
 /// The draft that these notes carry, or `None` if they do not answer the question.
 pub(crate) fn compose_report(
@@ -87,7 +80,10 @@ pub(crate) fn compose_report(
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
         said if said.is_empty() => {
-            let said = answer::short_answer(brief.kind, base, clear, notes);
+            let said = match answer::side_answers(brief, notes, leading) {
+                sides if sides.is_empty() => answer::short_answer(brief.kind, base, clear, notes),
+                sides => sides,
+            };
             // What stands under a heading that asks the question answers it before any table.
             let headed = base.first().is_some_and(|it| it.headed);
             if headed { said } else { tables.short_answer(said) }
@@ -119,12 +115,14 @@ pub(crate) fn compose_report(
         let ranked =
             picked.filter_map(|it| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)));
         // What stands in the comparison is not told again.
-        let rows = if comparison.is_none() { tables.findings(&short) } else { Vec::new() };
+        let headed = base.first().is_some_and(|it| it.headed);
+        let told = comparison.is_some() || headed;
+        let rows = if told { Vec::new() } else { tables.findings(&short) };
         for it in ranked.copied().chain(rows) {
             let mark = confidence_mark(notes, &[it.point], &conflicts, Some(&it), None)?;
             findings.push((page.write_point(it.point), mark));
         }
-        sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
+        sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
         let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
@@ -148,47 +146,6 @@ pub(crate) fn compose_report(
         reworded: 0,
         more: Vec::new(),
     }))
-}
-
-/// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
-fn sections_by_item(
-    brief: &Brief,
-    scorer: &RelevanceScorer,
-    ranked: &[RankedPoint<'_>],
-    parts: &[(ItemId, Vec<RankedPoint<'_>>)],
-    page: &mut WordBudget<'_>,
-) -> Vec<DraftSection> {
-    let notes = page.notes;
-    let mut sections = Vec::new();
-    for planned in &notes.plan.writing.sections {
-        let mut paragraphs = Vec::new();
-        let mut layout = SectionLayout::Prose;
-        for id in &planned.items {
-            let asked = is_core_item(notes, *id) || !parts.is_empty() && scorer.asks_part(*id);
-            let kind = scorer.part_question(*id).map_or(brief.kind, |part| part.0);
-            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == *id) {
-                Some((_, ranking)) => ranking.clone(),
-                None if asked => ranked.to_vec(),
-                None => {
-                    ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
-                }
-            };
-            paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
-            let lists = |it: &&RankedPoint<'_>| it.listed && it.point.items.first() == Some(id);
-            let listed = own.iter().filter(lists).count() >= MIN_LIST_MEMBERS;
-            layout = match asked.then_some(kind) {
-                Some(QuestionKind::HowTo) => SectionLayout::Steps,
-                Some(_) if listed => SectionLayout::List,
-                Some(QuestionKind::List) => SectionLayout::List,
-                _ => layout,
-            };
-        }
-        if !paragraphs.is_empty() {
-            let (title, item) = (planned.title.clone(), planned.items.first().copied());
-            sections.push(DraftSection { title, item, layout, paragraphs });
-        }
-    }
-    sections
 }
 
 /// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
@@ -268,6 +225,7 @@ fn question_points(
         .into_iter()
         .filter(|it| {
             let near = it.relevance >= best * MIN_RELEVANCE_SHARE
+                || it.listed
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
             let does = by_shape
                 || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
@@ -341,47 +299,8 @@ fn all_conflicts(
     Ok(conflicts)
 }
 
-/// The most words that a report of `tokens` tokens may have.
-pub(crate) fn max_words(tokens: u32) -> usize {
-    (tokens as f32 / TOKENS_PER_WORD) as usize
-}
-
-/// What was said already, and how many words are left.
-struct WordBudget<'a> {
-    notes: &'a EvidenceStore,
-    used: Vec<Vec<u32>>,
-    room: usize,
-}
-
-impl<'a> WordBudget<'a> {
-    fn new(notes: &'a EvidenceStore, max_tokens: u32) -> WordBudget<'a> {
-        let room = match max_tokens {
-            0 => MAX_REPORT_WORDS,
-            tokens => max_words(tokens),
-        };
-        WordBudget { notes, used: Vec::new(), room }
-    }
-
-    fn write_point(&mut self, point: &ClaimCluster) -> DraftLine {
-        self.used.push(point.ids.clone());
-        self.room = self.room.saturating_sub(point.words);
-        DraftLine {
-            text: point.text.clone(),
-            evidence: point.evidence.iter().map(|it| self.notes.evidence[*it].id).collect(),
-        }
-    }
-
-    fn is_fresh(&self, point: &ClaimCluster) -> bool {
-        self.used.iter().all(|it| jaccard(it, &point.ids) < 0.6)
-    }
-}
-
 fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
     point.items.iter().any(|item| is_core_item(notes, *item))
-}
-
-fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
-    notes.plan.items().first().is_some_and(|item| item.id == id)
 }
 
 /// The points that are no side of a conflict: those stand in it, beside what disputes them.
@@ -421,7 +340,8 @@ fn pick_findings<'a>(
             kind != QuestionKind::HowTo || ranked_point.point.items.first() != Some(&core)
         })
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
-        .filter(|ranked_point| !ranked_point.listed)
+        // What stands under a heading that asks the question stays together in its section, too.
+        .filter(|ranked_point| !ranked_point.listed && !ranked_point.headed)
         .collect();
     let most = (left.len() / 3).clamp(3, MAX_KEY_FINDINGS).min(left.len());
     let fresh = |picked: &[&ClaimCluster], it: &ClaimCluster| {
@@ -448,69 +368,6 @@ fn pick_findings<'a>(
         }
     }
     picked
-}
-
-/// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
-/// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
-fn section(
-    notes: &EvidenceStore,
-    item: ItemId,
-    wanted: Option<QuestionKind>,
-    ranked: &[RankedPoint<'_>],
-    page: &mut WordBudget<'_>,
-) -> Vec<Vec<DraftLine>> {
-    let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
-    // A list is told whole, though the short answer begins it.
-    let told = |it: &RankedPoint<'_>| {
-        !wanted.is_some_and(|kind| is_step(kind, it)) && !page.is_fresh(it.point)
-    };
-    let own: Vec<&RankedPoint<'_>> = ranked
-        .iter()
-        .filter(|it| it.point.items.first() == Some(&item) && !told(it))
-        .collect();
-    let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
-    let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
-    // Half a procedure or half a list is of no use: a step or item stays, however few words it has of the question. So does
-    // what says yes or no.
-    let whole = |it: &RankedPoint<'_>| {
-        let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
-        let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
-        let under_heading = it.headed && wanted.is_some();
-        step || it.listed || under_heading || wanted == Some(QuestionKind::YesNo) && decides
-    };
-    let steps: Vec<&ClaimCluster> =
-        own.iter().filter(|it| wanted.is_some_and(|kind| is_step(kind, it))).map(|it| it.point).collect();
-    let in_list = |point: &ClaimCluster| steps.iter().any(|step| std::ptr::eq(*step, point));
-    let already: &[Vec<u32>] = if steps.is_empty() { &page.used } else { &[] };
-    let own: Vec<(&ClaimCluster, f32)> = own
-        .into_iter()
-        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || whole(it))
-        .filter(|it| wanted.is_none() || it.worth >= top * MIN_SECTION_WORTH_SHARE || whole(it))
-        .map(|it| (it.point, it.worth))
-        .collect();
-    let most = if steps.len() > most { MAX_STEPS } else { most };
-    let picked = select_by_mmr(&own, already, most, page.room);
-    let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
-    let ordered = match wanted {
-        Some(QuestionKind::HowTo) => {
-            let listed = |it: &&RankedPoint<'_>| it.listed && in_list(it.point);
-            let lists = ranked.iter().filter(listed).count() >= MIN_LIST_MEMBERS;
-            let member = |point: &ClaimCluster| {
-                let own = ranked.iter().find(|it| std::ptr::eq(it.point, point));
-                in_list(point) && (!lists || own.is_some_and(|it| it.listed))
-            };
-            whole_procedures(steps_by_page(notes, chosen), member)
-        }
-        Some(QuestionKind::List) => steps_by_page(notes, chosen),
-        Some(_) if steps.len() >= MIN_LIST_MEMBERS => {
-            whole_procedures(steps_by_page(notes, chosen), in_list)
-        }
-        _ => reading_order(notes, &chosen),
-    };
-    ordered
-        .into_iter()
-        .map(|paragraph| paragraph.into_iter().map(|it| page.write_point(it)).collect())
-        .collect()
 }
 
 /// The question, if it is short enough for a title; otherwise its subject.

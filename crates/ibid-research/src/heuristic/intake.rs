@@ -10,7 +10,7 @@ use ibid_core::domain::{Brief, Question, split_sentences};
 
 use super::language::language;
 use super::lexicon::spaced;
-use super::question_kind::question_kind;
+use super::question_kind::{HELPING_VERBS, question_kind};
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
 const MAX_QUESTION_BYTES: usize = 600;
@@ -89,10 +89,6 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     }
     taken.join(" ")
 }
-
-/// Verbs that come before the subject of a question; its verb follows the subject.
-pub(crate) const HELPING_VERBS: &[&str] =
-    &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
 
 /// The verb that a question with "do" asks about: "cool" of "Do green roofs cool the air?". It is the first
 /// known verb, or else the word after a name, or else the last word of the run after "do".

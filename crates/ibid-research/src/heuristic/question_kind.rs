@@ -3,8 +3,11 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::intake::HELPING_VERBS;
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
+
+/// Verbs that come before the subject of a question; its verb follows the subject.
+pub(crate) const HELPING_VERBS: &[&str] =
+    &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
 
 /// Maximum number of words of a question that only names two things to choose from.
 const MAX_CHOICE_WORDS: usize = 12;

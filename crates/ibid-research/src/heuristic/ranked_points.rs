@@ -1,12 +1,12 @@
 //! Ranks points by how well they answer the question, or a part of it.
 use crate::prompts;
 use crate::thresholds::{
-    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT,
-    HEADED_RELEVANCE, LISTED_MEMBER_FIT,
-    LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH,
-    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MORE_EVIDENCE_BONUS,
-    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS,
-    WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
+    HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
+    LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS,
+    MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS,
+    OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT,
+    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -16,9 +16,9 @@ use super::answer_shape::kind_fit;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
-use super::side_name::SideName;
 use super::score::RelevanceScorer;
 use super::sentence::years;
+use super::side_name::SideName;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -60,7 +60,8 @@ pub(crate) fn rank_points<'a>(
             fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
         let mut relevance = scorer.relevance(&point.text);
-        if brief.kind == QuestionKind::List {
+        let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
+        if brief.kind == QuestionKind::List || step {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
         }
         let first = &notes.evidence[point.evidence[0]];

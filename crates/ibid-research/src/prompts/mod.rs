@@ -265,7 +265,7 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords { only_yes: String, only_no: String, replaced: String });
+words!(SynthesisWords { only_yes: String, only_no: String, replaced: String, further: String });
 words!(NothingWords {
     none_found: String,
     hint: String,

@@ -21,6 +21,8 @@ pub(super) struct SentenceView<'a> {
     pub(super) early: f32,
     /// How nearly its heading asks the question, 0 to 1.
     pub(super) headed: f32,
+    /// The heading above it.
+    pub(super) heading_text: &'a str,
 }
 
 /// The context of a sentence.
@@ -36,6 +38,8 @@ pub(super) struct SentenceContext<'a> {
     /// Title and heading.
     pub(super) topic: Vec<u32>,
     pub(super) casing: &'a Casing,
+    /// The heading above it.
+    pub(super) heading_text: &'a str,
     /// How nearly its heading asks the question, 0 to 1.
     pub(super) headed: f32,
 }
@@ -72,6 +76,7 @@ impl<'a> SentenceContext<'a> {
             topic,
             casing: &lines.casing,
             headed: 0.0,
+            heading_text: "",
         }
     }
 }

@@ -6,13 +6,13 @@ use crate::thresholds::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::heuristic::answer_shape::asks_recurring_time;
-use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::asked_head::asked_head;
+use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::comparison_sides;
-use crate::heuristic::side_name::SideName;
 use crate::heuristic::sentence::{measures, years_at};
+use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
 use crate::prompts::Phrases;
@@ -25,7 +25,7 @@ use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{
-    WeightedTerm, abbreviation, aspect_terms, question_names, related_terms, terms_of,
+    WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,
 };
 use super::word_use::WordUse;
 use super::yes_no_claim::YesNoClaim;
@@ -135,7 +135,8 @@ impl RelevanceScorer {
             aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
         }
         let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
-        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).collect();
+        let weak = asked_word(&mut lexicon, &brief.question);
+        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).chain(weak).collect();
         let of_aspect: Vec<u32> = aspect.iter().map(|term| term.id).collect();
         let word_use = WordUse::of_question(&mut lexicon, &brief.question, &of_aspect, &verbs);
         let mut scorer = RelevanceScorer {

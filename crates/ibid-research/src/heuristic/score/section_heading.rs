@@ -19,10 +19,12 @@ impl RelevanceScorer {
     /// asked of the subject; with the title of its page and what opens the page it has the question; and it has little besides.
     pub(super) fn heading_match(&mut self, heading: &str, lines: &PageSentences) -> f32 {
         let own = self.ids(heading);
-        let aspect = self.aspect.clone();
-        let names_some =
-            aspect.iter().any(|term| self.match_strength(term.id, &own) >= MIN_WORD_MATCH);
-        if own.is_empty() || !names_some || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
+        let question = self.known_terms(&self.question);
+        // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
+        let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
+        let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;
+        let named = aspect.iter().any(names) || self.names_rarest(heading, &own, &question);
+        if own.is_empty() || !named || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
         let mut under_title = [own.as_slice(), &lines.title].concat();
@@ -30,15 +32,26 @@ impl RelevanceScorer {
         let mut on_page: Vec<u32> = under_title.iter().chain(opening).copied().collect();
         on_page.sort_unstable();
         under_title.sort_unstable();
-        let asked = self
+        let mut asked = self
             .share_in_use(&aspect, heading)
             .max(TITLE_ASPECT_WEIGHT * self.coverage(&aspect, &under_title));
-        let question = self.known_terms(&self.question);
+        if self.names_rarest(heading, &own, &question) {
+            asked = asked.max(TITLE_ASPECT_WEIGHT);
+        }
         let whole = self.coverage(&question, &on_page);
         if asked < MIN_HEADING_ASPECT || whole < MIN_HEADING_TOPIC {
             return 0.0;
         }
         f32::midpoint(asked, whole)
+    }
+
+    /// Whether a heading begins as the question does, "Why …", and has its most telling word.
+    fn names_rarest(&self, heading: &str, own: &[u32], question: &[WeightedTerm]) -> bool {
+        let first = |text: &str| tokens(text).first().map(|word| word.text.clone());
+        let rarest = question.iter().max_by(|a, b| self.weight(a).total_cmp(&self.weight(b)));
+        first(heading) == first(&self.question_text)
+            && first(heading).is_some_and(|word| matches!(word.as_str(), "why" | "how"))
+            && rarest.is_some_and(|term| own.binary_search(&term.id).is_ok())
     }
 
     /// The terms of which the pages read have the word or one like it; all terms where they have none. A word that no page has
@@ -61,8 +74,10 @@ impl RelevanceScorer {
         for word in words.iter().filter(|word| telling(&word.text)) {
             let weight = content_weight(heading, word);
             let id = self.lexicon.id(&word.text);
-            let asked =
-                self.question.iter().any(|term| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH);
+            let asked = self
+                .question
+                .iter()
+                .any(|term| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH);
             all += weight;
             met += if asked { weight } else { 0.0 };
         }
@@ -94,8 +109,7 @@ impl RelevanceScorer {
     /// How nearly the heading above evidence asks the question, 0 to 1.
     pub(crate) fn heading_strength(&self, evidence: &Evidence) -> f32 {
         let places = evidence.passage.first()..=evidence.passage.last();
-        let strengths =
-            places.filter_map(|n| self.headed.get(&(evidence.source, n)).copied());
+        let strengths = places.filter_map(|n| self.headed.get(&(evidence.source, n)).copied());
         strengths.fold(0.0, f32::max)
     }
 }

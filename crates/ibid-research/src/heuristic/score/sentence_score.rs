@@ -1,20 +1,20 @@
 //! Scores the sentences of a page: which are evidence, and for which items.
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
-use crate::heuristic::lexicon::has_phrase;
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
 };
+use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
     FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT,
-    MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE,
-    MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
-    MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
-    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT,
-    PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
+    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT,
+    MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT,
+    MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE,
+    MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT,
+    OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT,
+    OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
     SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
     TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
@@ -70,7 +70,7 @@ impl RelevanceScorer {
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
-        let (mut headed, mut led) = (0.0, 0.0);
+        let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
@@ -81,7 +81,8 @@ impl RelevanceScorer {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
-                        headed = self.heading_match(page.sentence(*n), lines);
+                        heading_text = page.sentence(*n);
+                        headed = self.heading_match(heading_text, lines);
                         led = 0.0;
                     }
                 }
@@ -103,7 +104,7 @@ impl RelevanceScorer {
                         let lead = if leads { page.sentence(*n) } else { "" };
                         led = self.heading_match(lead, lines);
                     }
-                    let around = SentenceContext { headed: strength, ..around };
+                    let around = SentenceContext { headed: strength, heading_text, ..around };
                     found.extend(self.judge_sentence(candidate, &around)?);
                 }
             }
@@ -179,7 +180,10 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.matches_subject(&context, &around.wide) && !self.matches_part(&context) {
+        let on_subject = around.headed > 0.0
+            || self.matches_subject(&context, &around.wide)
+            || self.matches_part(&context);
+        if !on_subject {
             return Ok(None);
         }
         let mut fit = candidate.fit;
@@ -239,6 +243,7 @@ impl RelevanceScorer {
             listed: page.sentences()[span.first].kind == BlockKind::ListItem,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
             headed: around.headed,
+            heading_text: around.heading_text,
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
@@ -249,6 +254,23 @@ impl RelevanceScorer {
         }
         items.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(items)
+    }
+
+    /// Whether a comparison's item has no use for a sentence: it names neither side, or the item is for one side and the sentence
+    /// names the other. Under a heading with the name of a side, a sentence need not repeat it.
+    fn is_on_neither_side(&self, item: &ItemMatcher, view: &SentenceView<'_>) -> bool {
+        if self.apart.len() < 2 {
+            return false;
+        }
+        let says = |name: &SideName| name.is_in(view.text);
+        let headed = |name: &SideName| name.is_in(view.heading_text);
+        let named = self.apart.iter().filter(|name| says(name)).count();
+        let under = self.apart.iter().filter(|name| headed(name)).count();
+        match item.side_name(&self.apart).filter(|_| item.side) {
+            // What names both sides compares them, and belongs to neither.
+            Some(own) => named > 1 || !says(own) && (named > 0 || under != 1 || !headed(own)),
+            None => named == 0 && under == 0,
+        }
     }
 
     /// The score of a sentence for one item; 0 where it does not answer it.
@@ -269,6 +291,9 @@ impl RelevanceScorer {
             question = question.max(to_item);
         }
         let SentenceView { text, spaced, early, .. } = *view;
+        if self.is_on_neither_side(item_matcher, view) {
+            return Ok(0.0);
+        }
         let mut aspect = self.aspect_match(&item_matcher.aspect, view);
         // What stands under a heading that asks the question need not repeat its words.
         let headed = match item_matcher.facet {
@@ -320,7 +345,8 @@ impl RelevanceScorer {
                 ONLY_ON_SUBJECT_WEIGHT
             };
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
-            let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
+            let named =
+                headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
             if !part && !named {
                 beside *= OTHER_HEAD_WEIGHT;
             }
@@ -332,17 +358,13 @@ impl RelevanceScorer {
                     + CORE_EARLY_WEIGHT * early));
         }
         if item_matcher.side {
-            // What names both sides compares them, and belongs to neither.
-            let named = self.apart.iter().filter(|it| it.is_in(text)).count();
-            let other = match item_matcher.side_name(&self.apart) {
-                Some(own) => named > 0 && !own.is_in(text),
-                None => false,
-            };
-            let score = side_score(to_item, question, early);
-            return Ok(if named > 1 || other { 0.0 } else { score });
+            return Ok(side_score(to_item, question, early));
         }
         // A figure on the subject alone is no figure on what is asked of it.
-        if aspect == 0.0 {
+        let is_named = |term: &WeightedTerm| {
+            [view.own, view.topic].iter().any(|ids| ids.binary_search(&term.id).is_ok())
+        };
+        if !item_matcher.aspect.is_empty() && !item_matcher.aspect.iter().any(is_named) {
             return Ok(0.0);
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));

@@ -89,7 +89,9 @@ pub(super) fn aspect_terms(
     let subject: Vec<u32> = lexicon.ids(subject);
     let mut terms = terms_of(lexicon, asked, &[]);
     terms.retain(|term| term.weight >= 1.0 && !subject.contains(&term.id));
-    if terms.is_empty() && let Some(id) = asked_word(lexicon, asked).filter(|id| !subject.contains(id)) {
+    if terms.is_empty()
+        && let Some(id) = asked_word(lexicon, asked).filter(|id| !subject.contains(id))
+    {
         terms.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
     }
     terms
@@ -97,7 +99,7 @@ pub(super) fn aspect_terms(
 
 /// The one word that says what is asked, of a question whose other words say little: "maintain" of "how do I maintain a roof",
 /// "last" of "how long does a roof last".
-fn asked_word(lexicon: &mut StemInterner, asked: &str) -> Option<u32> {
+pub(super) fn asked_word(lexicon: &mut StemInterner, asked: &str) -> Option<u32> {
     let words = prompts::phrases().ok()?;
     let plain = thesaurus::single_words(asked);
     let verb = || asked_verb(&plain).map(|verb| verb.text);

@@ -38,7 +38,7 @@ struct Phrase {
     word: &'static str,
 }
 
-/// `text` with everyday phrases as single words: "how do I look after a roof" as "how do I maintain a roof".
+/// `text` with everyday phrases as single words: "how do I look after a roof" as "how do I upkeep a roof".
 pub(crate) fn single_words(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn phrases_are_read_as_the_word_that_says_the_same() {
         for (text, plain) in [
-            ("How do I look after a boat?", "How do I maintain a boat?"),
-            ("He looked after the boat.", "He maintain the boat."),
-            ("Take care of the hull", "maintain the hull"),
+            ("How do I look after a boat?", "How do I upkeep a boat?"),
+            ("He looked after the boat.", "He upkeep the boat."),
+            ("Take care of the hull", "upkeep the hull"),
             ("They look afterwards.", "They look afterwards."),
             ("The crops grow in a thin layer of peat.", "The crops grow in a shallow peat."),
         ] {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn upkeep_and_care_are_the_same() {
-        assert!(synonyms("maintain").any(|it| it == "care"));
+        assert!(synonyms("upkeep").any(|it| it == "care"));
         assert!(synonyms("mainten").any(|it| it == "upkeep"));
     }
 }

@@ -100,6 +100,8 @@ pub(crate) const MIN_HEADING_OWN_WORDS: f32 = 0.5;
 pub(crate) const HEADED_RELEVANCE: f32 = 0.75;
 /// How well it fits as an answer, whatever its form.
 pub(crate) const HEADED_FIT: f32 = 0.6;
+/// The same where it has the form of an answer, too.
+pub(crate) const HEADED_FORM_FIT: f32 = 0.8;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
@@ -358,6 +360,8 @@ pub(crate) const WORTH_FIT_WEIGHT: f32 = 0.33;
 pub(crate) const WORTH_SCORE_WEIGHT: f32 = 0.25;
 /// Added for the second piece of evidence that says the same, and for the third.
 pub(crate) const MORE_EVIDENCE_BONUS: f32 = 0.05;
+/// Weight of a sentence that gives no reason, in answer to why.
+pub(crate) const WITHOUT_REASON_WORTH: f32 = 0.7;
 /// Deducted from a sentence that expresses doubt.
 pub(crate) const DOUBT_LOSS: f32 = 0.06;
 /// Deducted from a sentence of more than 40 words.

@@ -203,7 +203,9 @@ pub(crate) fn short_answer<'a>(
         if taken.len() >= 3 {
             break;
         }
-        if weak && !taken.is_empty() {
+        // A figure of something else does not stand beside one of what is asked.
+        let aside = kind == QuestionKind::Quantity && top.early && !it.early;
+        if (weak || aside) && !taken.is_empty() {
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);

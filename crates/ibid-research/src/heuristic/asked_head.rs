@@ -51,7 +51,7 @@ mod tests {
             ("What is the population of Lagos?", Some("population")),
             ("What does it cost to maintain a green roof?", Some("maintain")),
             ("How do you install a green roof?", Some("install")),
-            ("How do I look after a green roof?", Some("maintain")),
+            ("How do I look after a green roof?", Some("upkeep")),
             ("What is the role of p53 in apoptosis?", None),
             ("Is cork strong?", None),
         ] {

@@ -10,7 +10,7 @@ use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
 
 /// Maximum number of items of a plan.
-pub(crate) const MAX_ITEMS: usize = 7;
+pub(crate) const MAX_ITEMS: usize = 8;
 /// Maximum number of parts of a question that have an item each.
 const MAX_PARTS: usize = 5;
 /// Minimum number of items of a plan.
@@ -87,7 +87,13 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     } else {
         words.facets_of(brief.kind)
     };
-    for (_, facet) in facets.into_iter().skip(skip) {
+    let scope = comparison_scope(&brief.question, &a, &b);
+    let in_place = scope.split(' ').any(|word| word.starts_with(char::is_uppercase));
+    for (name, facet) in facets.into_iter().skip(skip) {
+        // Law is that of a place; what is weighed in its stead elsewhere is how each fails.
+        if name == "rules" && !in_place || name == "drawbacks" && in_place {
+            continue;
+        }
         if items.len() >= room.max(MIN_ITEMS) {
             break;
         }

@@ -3,10 +3,11 @@ use crate::prompts;
 use crate::thresholds::{
     AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
     HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
-    LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS,
-    MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS,
-    OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT,
-    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
+    MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS,
+    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS,
+    WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT,
+    WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -142,6 +143,10 @@ fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &s
     }
     if point.words > 40 {
         worth -= LONG_SENTENCE_LOSS;
+    }
+    // What gives no reason does not say why, whatever words of the question it has.
+    if kind == QuestionKind::Why && it.fit < MIN_ANSWER_FIT {
+        worth *= WITHOUT_REASON_WORTH;
     }
     if kind == QuestionKind::Quantity {
         worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };

@@ -1,6 +1,6 @@
 //! How the text of a page names one of two things that are compared.
-use ibid_core::domain::Brief;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::{Brief, QuestionKind};
 
 use super::plan::{comparison_sides, distinguishing_words};
 
@@ -18,6 +18,9 @@ pub(crate) struct SideName {
 impl SideName {
     /// The names of the two sides; empty for other questions, and where the sides have no word of their own.
     pub(crate) fn of_brief(brief: &Brief) -> Vec<SideName> {
+        if brief.kind != QuestionKind::Comparison {
+            return Vec::new();
+        }
         let words = distinguishing_words(brief);
         let (a, b) = comparison_sides(brief);
         if words.len() < 2 {

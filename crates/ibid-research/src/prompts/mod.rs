@@ -216,6 +216,7 @@ words!(SentenceWords {
     requiring: PhraseSet,
     qualified: PhraseSet,
     only_if: PhraseSet,
+    explaining: Vec<String>,
     light_verbs: BTreeSet<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,

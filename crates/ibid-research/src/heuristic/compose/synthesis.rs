@@ -10,6 +10,7 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::{MAX_ANSWER_SIMILARITY, MIN_DEFINITION_FIT};
 use ibid_core::Result;
+use ibid_core::domain::words::{stem, tokens};
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Stance};
 
 /// Maximum number of words of the sentence that opens a report.
@@ -36,6 +37,7 @@ pub(super) fn opening<'a>(
         let new = used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY);
         if new
             && point.words <= OPENING_WORDS
+            && opens_with(&point.text, subject)
             && kind_fit(QuestionKind::Definition, &asked, &point.text, &spaced(&point.text))?
                 >= MIN_DEFINITION_FIT
         {
@@ -43,6 +45,17 @@ pub(super) fn opening<'a>(
         }
     }
     Ok(None)
+}
+
+/// Whether `text` begins with `subject` alone, with or without an article: "a green roof is", and not "an intensive green roof
+/// is".
+fn opens_with(text: &str, subject: &str) -> bool {
+    let stems = |text: &str| -> Vec<String> {
+        let words = tokens(text).into_iter().map(|token| token.text);
+        let words = words.skip_while(|word| matches!(word.as_str(), "a" | "an" | "the"));
+        words.map(|word| stem(&word)).collect()
+    };
+    stems(text).starts_with(&stems(subject))
 }
 
 /// Takes out of `conflicts` the sides of editions that a newer one among the sides replaces, and says what they had.

@@ -104,6 +104,17 @@ impl RelevanceScorer {
             }
         }
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
+        let mut aspect = match brief.kind {
+            QuestionKind::Comparison => Vec::new(),
+            _ => aspect_terms(&mut lexicon, &brief.question, brief),
+        };
+        // What is asked counts, however little the word says elsewhere.
+        for term in &aspect {
+            let same = |it: &&mut WeightedTerm| it.id == term.id;
+            if let Some(own) = question.iter_mut().find(same) {
+                own.weight = own.weight.max(1.0);
+            }
+        }
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
         let sides = match brief.kind {
             QuestionKind::Comparison => {
@@ -117,17 +128,6 @@ impl RelevanceScorer {
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
-        let mut aspect = match brief.kind {
-            QuestionKind::Comparison => Vec::new(),
-            _ => aspect_terms(&mut lexicon, &brief.question, brief),
-        };
-        // What is asked counts, however little the word says elsewhere.
-        for term in &aspect {
-            let same = |it: &&mut WeightedTerm| it.id == term.id;
-            if let Some(own) = question.iter_mut().find(same) {
-                own.weight = own.weight.max(1.0);
-            }
-        }
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
         if let Some(id) = yes_no.as_ref().and_then(|claim| claim.verb) {

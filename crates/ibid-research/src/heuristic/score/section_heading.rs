@@ -23,7 +23,10 @@ impl RelevanceScorer {
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
         let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
         let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;
-        let named = aspect.iter().any(names) || self.names_rarest(heading, &own, &question);
+        // "How many plants" names one word in four of "which plants survive in a thin layer of soil".
+        let met = aspect.iter().filter(|term| names(term)).count();
+        let named = met * 2 >= aspect.len().max(1) && met > 0
+            || self.names_rarest(heading, &own, &question);
         if own.is_empty() || !named || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
@@ -104,6 +107,16 @@ impl RelevanceScorer {
         if page.sentences()[n].kind == BlockKind::ListItem {
             self.listed.insert((source, n));
         }
+    }
+
+    /// Whether evidence has the word that an answer must have, or stands under a heading that asks the question.
+    pub(crate) fn says_what_is_asked(&mut self, evidence: &Evidence) -> bool {
+        self.is_told(evidence) || self.has_asked_head(&evidence.claim)
+    }
+
+    /// Whether evidence is a step, a member of a list or a sentence under a heading or title that asks the question.
+    pub(crate) fn is_told(&self, evidence: &Evidence) -> bool {
+        self.heading_strength(evidence) > 0.0 || self.is_listed_member(evidence)
     }
 
     /// How nearly the heading above evidence asks the question, 0 to 1.

@@ -1,5 +1,6 @@
 //! Scores the sentences of a page: which are evidence, and for which items.
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
+use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
 };
@@ -9,13 +10,13 @@ use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
     FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT,
-    MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT,
-    MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE,
-    MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT,
-    OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT,
-    OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
-    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
+    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT,
+    LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT,
+    MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
+    MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT,
+    ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT,
+    OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT,
+    SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
     TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
@@ -82,7 +83,10 @@ impl RelevanceScorer {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
                         heading_text = page.sentence(*n);
-                        headed = self.heading_match(heading_text, lines);
+                        // The title of the page is no heading of a section.
+                        let is_title = heading_text.trim().eq_ignore_ascii_case(page.title.trim());
+                        headed =
+                            if is_title { 0.0 } else { self.heading_match(heading_text, lines) };
                         led = 0.0;
                     }
                 }
@@ -198,7 +202,12 @@ impl RelevanceScorer {
         let Some(mut span) = widen(candidate, around, words) else {
             return Ok(None);
         };
-        span.fit = if span.first < n { fit * WIDENED_QUOTE_WEIGHT } else { fit };
+        let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining);
+        span.fit = match span.first < n {
+            true if explains && self.asks_why() => fit,
+            true => fit * WIDENED_QUOTE_WEIGHT,
+            false => fit,
+        };
         let items = self.item_scores(page, &span, &context, around)?;
         if items.is_empty() {
             return Ok(None);
@@ -216,6 +225,11 @@ impl RelevanceScorer {
             claim,
             items,
         }))
+    }
+
+    /// Whether the question, or a part of it, asks why.
+    fn asks_why(&self) -> bool {
+        self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::Why)
     }
 
     /// The items that a span answers with their scores, best first.
@@ -316,7 +330,7 @@ impl RelevanceScorer {
             }
             if headed > 0.0 {
                 relevance = relevance.max(HEADED_RELEVANCE * headed);
-                fit = fit.max(HEADED_FIT);
+                fit = if fit >= HEADED_FIT { HEADED_FORM_FIT.max(fit) } else { HEADED_FIT };
                 aspect = 1.0;
             }
             if topical >= MIN_PAGE_TOPIC_OVERLAP
@@ -361,10 +375,10 @@ impl RelevanceScorer {
             return Ok(side_score(to_item, question, early));
         }
         // A figure on the subject alone is no figure on what is asked of it.
-        let is_named = |term: &WeightedTerm| {
-            [view.own, view.topic].iter().any(|ids| ids.binary_search(&term.id).is_ok())
-        };
-        if !item_matcher.aspect.is_empty() && !item_matcher.aspect.iter().any(is_named) {
+        let is_named = |term: &WeightedTerm| view.own.binary_search(&term.id).is_ok();
+        let strict = item_matcher.kind == QuestionKind::HowTo
+            || item_matcher.facet.is_some_and(|facet| facet.numbers);
+        if strict && !item_matcher.aspect.is_empty() && !item_matcher.aspect.iter().any(is_named) {
             return Ok(0.0);
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));

@@ -99,7 +99,10 @@ pub(crate) fn compose_report(
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
     let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
-    let best = row.as_ref().or(base.first());
+    // Of what the short answer says, the sentence nearest to the question tells how directly it answers.
+    let said = base.iter().filter(|it| short.iter().any(|own| std::ptr::eq(*own, it.point)));
+    let nearest = said.max_by(|a, b| a.relevance.total_cmp(&b.relevance));
+    let best = row.as_ref().or(nearest).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
         confidence.level = Confidence::VeryLow;

@@ -264,6 +264,8 @@ mod tests {
         let (a, b) = (words.id_set("back-splicing"), words.id_set("backsplicing"));
         assert!(containment(&b, &a) > 0.99);
         assert_ne!(words.id("four"), words.id("for"));
+        // Clay is fired without a fire.
+        assert_ne!(words.id("firing"), words.id("fire"));
         assert_eq!(words.id("treatment"), words.id("treated"));
     }
 

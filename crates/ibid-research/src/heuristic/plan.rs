@@ -10,7 +10,7 @@ use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
 
 /// Maximum number of items of a plan.
-pub(crate) const MAX_ITEMS: usize = 8;
+pub(crate) const MAX_ITEMS: usize = 7;
 /// Maximum number of parts of a question that have an item each.
 const MAX_PARTS: usize = 5;
 /// Minimum number of items of a plan.
@@ -90,8 +90,10 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     let scope = comparison_scope(&brief.question, &a, &b);
     let in_place = scope.split(' ').any(|word| word.starts_with(char::is_uppercase));
     for (name, facet) in facets.into_iter().skip(skip) {
-        // Law is that of a place; what is weighed in its stead elsewhere is how each fails.
-        if name == "rules" && !in_place || name == "drawbacks" && in_place {
+        // Where the comparison is for a place, its law counts, and how well each works there; elsewhere, how each fails and what
+        // is recommended.
+        let other = if in_place { ["drawbacks", "advice"] } else { ["performance", "rules"] };
+        if other.contains(&name) {
             continue;
         }
         if items.len() >= room.max(MIN_ITEMS) {

@@ -1,13 +1,15 @@
 //! Whether the heading of a section asks what the question asks, so that what stands under it answers, in whatever words.
 use crate::heuristic::intake::content_weight;
+use crate::heuristic::sentence::is_imperative;
 use crate::thresholds::{
-    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_WORD_MATCH,
-    TITLE_ASPECT_WEIGHT,
+    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_PAGE_TOPIC_OVERLAP,
+    MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Evidence, Page, QuestionKind, SourceId};
 
-use super::page::PageSentences;
+use super::item_matchers::ItemMatcher;
+use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
 
@@ -99,6 +101,25 @@ impl RelevanceScorer {
                 | QuestionKind::YesNo
                 | QuestionKind::Causal
         )
+    }
+
+    /// Notes a step of a page whose title asks how to do what the question asks.
+    pub(super) fn note_step_under_title(
+        &mut self,
+        reading: &PageInput<'_>,
+        n: usize,
+        lines: &PageSentences,
+    ) {
+        let how_to =
+            |it: &&ItemMatcher| it.core && it.facet.is_some() && it.kind == QuestionKind::HowTo;
+        let Some(matcher) = self.item_matchers.iter().find(how_to) else {
+            return;
+        };
+        let strength = self.coverage(&self.known_terms(&matcher.terms), &lines.title);
+        let opening = reading.page.sentence(n).to_lowercase();
+        if strength >= MIN_PAGE_TOPIC_OVERLAP && is_imperative(&opening, &self.words.sentence) {
+            self.headed.insert((reading.source, n), strength);
+        }
     }
 
     /// Notes that sentence `n` stands under a heading that asks the question.

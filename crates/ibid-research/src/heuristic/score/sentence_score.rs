@@ -109,7 +109,11 @@ impl RelevanceScorer {
                         led = self.heading_match(lead, lines);
                     }
                     let around = SentenceContext { headed: strength, heading_text, ..around };
-                    found.extend(self.judge_sentence(candidate, &around)?);
+                    let matched = self.judge_sentence(candidate, &around)?;
+                    if matched.is_some() && strength == 0.0 {
+                        self.note_step_under_title(reading, *n, lines);
+                    }
+                    found.extend(matched);
                 }
             }
         }

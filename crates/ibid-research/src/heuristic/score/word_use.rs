@@ -97,7 +97,7 @@ mod tests {
         assert!(differs(to_plant, "plant", "A plant for a roof must survive frost."));
         assert!(!differs(to_plant, "plant", "Plant plugs in late March."));
         let fire = "Is a roof a fire risk?";
-        assert!(differs(fire, "fire", "Most is emitted by firing clay."));
+        assert!(differs("Is a roof watered?", "watered", "Less water runs off."));
         assert!(!differs(fire, "fire", "We found 17 fires on roofs."));
         assert!(!differs(fire, "fire", "Clay is light."), "it does not have the word at all");
     }

@@ -90,11 +90,13 @@ impl CoverageState {
             if state == Coverage::Covered && !says_what_is_asked {
                 state = Coverage::Partial;
             }
-            let missing = match told {
-                true => Vec::new(),
-                false => scorer.missing_terms(&brief.key_terms, found),
+            let gap = match told {
+                true => None,
+                false => {
+                    let missing = scorer.missing_terms(&brief.key_terms, found);
+                    evidence.gap(state, &missing, brief, &item.heading)?
+                }
             };
-            let gap = evidence.gap(state, &missing, brief, &item.heading)?;
             self.rows.push(CoverageRow {
                 id: item.id,
                 text: item.asks.clone(),

@@ -62,4 +62,5 @@ mod tidy;
 mod tool;
 mod traces;
 mod turns;
+mod unaided;
 mod viewed;

@@ -333,8 +333,7 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
     if !question.domains.is_empty() {
         within.push(fill_template(&words.domains, &[("domains", &question.domains.join(", "))]));
     }
-    // That what does not bear on the subject is left out needs no saying.
-    let mut out = Vec::new();
+    let mut out = vec![fill_template(&words.out, &[("subject", &all)])];
     if !question.not_domains.is_empty() {
         out.push(fill_template(
             &words.out_domains,

@@ -40,6 +40,7 @@ pub(crate) struct ScopeWords {
     pub(crate) until: String,
     pub(crate) domains: String,
     pub(crate) out_domains: String,
+    pub(crate) out: String,
 }
 
 #[derive(Debug, Deserialize)]

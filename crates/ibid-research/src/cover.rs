@@ -40,9 +40,6 @@ pub(crate) struct Gap {
     pub(crate) query: String,
 }
 
-/// Number of steps, members of a list or sentences under a heading that asks the question, from which a page tells it whole.
-const MIN_TOLD: usize = 2;
-
 /// The notes after a round, and what they are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct CoverContext<'a> {
@@ -81,22 +78,12 @@ impl CoverageState {
             let mut state = evidence.state(domains_seen);
             // A passage on Lagos without its population does not answer what its population is.
             let says_what_is_asked =
-                nth > 0 || found.iter().any(|it| scorer.says_what_is_asked(it));
-            let told = nth == 0 && found.iter().filter(|it| scorer.is_told(it)).count() >= MIN_TOLD;
-            // A procedure, a list or a section on the question is whole on one page.
-            if told && matches!(state, Coverage::Partial | Coverage::Covered) {
-                state = Coverage::Covered;
-            }
+                nth > 0 || found.iter().any(|it| scorer.has_asked_head(&it.claim));
             if state == Coverage::Covered && !says_what_is_asked {
                 state = Coverage::Partial;
             }
-            let gap = match told {
-                true => None,
-                false => {
-                    let missing = scorer.missing_terms(&brief.key_terms, found);
-                    evidence.gap(state, &missing, brief, &item.heading)?
-                }
-            };
+            let missing = scorer.missing_terms(&brief.key_terms, found);
+            let gap = evidence.gap(state, &missing, brief, &item.heading)?;
             self.rows.push(CoverageRow {
                 id: item.id,
                 text: item.asks.clone(),

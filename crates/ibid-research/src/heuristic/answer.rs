@@ -141,7 +141,7 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
 }
 
 /// The best sentence on each side of a comparison, at most 60 words together; empty where a sentence compares both.
-pub(crate) fn side_answers<'a>(
+fn side_answers<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
     ranked: &[RankedPoint<'a>],
@@ -166,8 +166,24 @@ pub(crate) fn side_answers<'a>(
     if found.len() == names.len() { found } else { Vec::new() }
 }
 
+/// The short answer to a question of one part: each side of a comparison that no sentence compares, or else what answers best.
+pub(crate) fn whole_answer<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    base: &[RankedPoint<'a>],
+    leading: &[RankedPoint<'a>],
+    lean: Option<&YesNoTally>,
+) -> Vec<&'a ClaimCluster> {
+    match side_answers(brief, notes, leading) {
+        sides if sides.is_empty() => {
+            short_answer(brief.kind, base, lean.and_then(YesNoTally::majority), notes)
+        }
+        sides => sides,
+    }
+}
+
 /// One to three sentences that answer a question of this kind, at most 60 words together.
-pub(crate) fn short_answer<'a>(
+fn short_answer<'a>(
     kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     lean: Option<bool>,

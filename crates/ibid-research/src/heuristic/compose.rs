@@ -16,8 +16,8 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, StopReason,
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
+    OutputMode, Question, QuestionKind, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
@@ -67,7 +67,6 @@ pub(crate) fn compose_report(
         ranked.iter().filter(|it| stands(it.point)).copied().collect();
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
-    let clear = lean.as_ref().and_then(YesNoTally::majority);
     let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
@@ -80,13 +79,9 @@ pub(crate) fn compose_report(
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
         said if said.is_empty() => {
-            let said = match answer::side_answers(brief, notes, leading) {
-                sides if sides.is_empty() => answer::short_answer(brief.kind, base, clear, notes),
-                sides => sides,
-            };
+            let said = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
             // What stands under a heading that asks the question answers it before any table.
-            let headed = base.first().is_some_and(|it| it.headed);
-            if headed { said } else { tables.short_answer(said) }
+            if is_headed(base) { said } else { tables.short_answer(said) }
         }
         said => said,
     };
@@ -99,10 +94,7 @@ pub(crate) fn compose_report(
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
     let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
-    // Of what the short answer says, the sentence nearest to the question tells how directly it answers.
-    let said = base.iter().filter(|it| short.iter().any(|own| std::ptr::eq(*own, it.point)));
-    let nearest = said.max_by(|a, b| a.relevance.total_cmp(&b.relevance));
-    let best = row.as_ref().or(nearest).or(base.first());
+    let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
         confidence.level = Confidence::VeryLow;
@@ -114,17 +106,11 @@ pub(crate) fn compose_report(
     if question.mode == OutputMode::Report {
         comparison = tables.comparison(brief, state);
         let undisputed = undisputed_points(notes, leading, &conflicts);
-        let picked = pick_findings(notes, brief.kind, &undisputed, &page).into_iter();
-        let ranked =
-            picked.filter_map(|it| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)));
+        let picked = pick_findings(notes, brief.kind, &undisputed, &page);
         // What stands in the comparison is not told again.
-        let headed = base.first().is_some_and(|it| it.headed);
-        let told = comparison.is_some() || headed;
+        let told = comparison.is_some() || is_headed(base);
         let rows = if told { Vec::new() } else { tables.findings(&short) };
-        for it in ranked.copied().chain(rows) {
-            let mark = confidence_mark(notes, &[it.point], &conflicts, Some(&it), None)?;
-            findings.push((page.write_point(it.point), mark));
-        }
+        findings = mark_findings(picked.into_iter().chain(rows), &conflicts, &mut page)?;
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
         let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
@@ -145,10 +131,38 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: open_points(state)?,
+        open: open_points(state, best.is_some_and(|it| it.headed || it.listed))?,
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// The findings with their confidence.
+fn mark_findings<'a>(
+    picked: impl Iterator<Item = RankedPoint<'a>>,
+    conflicts: &[DraftConflict],
+    page: &mut WordBudget<'_>,
+) -> Result<Vec<(DraftLine, ConfidenceMark)>> {
+    let mut findings = Vec::new();
+    for it in picked {
+        let mark = confidence_mark(page.notes, &[it.point], conflicts, Some(&it), None)?;
+        findings.push((page.write_point(it.point), mark));
+    }
+    Ok(findings)
+}
+
+/// Whether the best point stands under a heading that asks the question.
+fn is_headed(ranked: &[RankedPoint<'_>]) -> bool {
+    ranked.first().is_some_and(|it| it.headed)
+}
+
+/// Of what the short answer says, the point nearest to the question: it tells how directly the question is answered.
+fn nearest_said<'r, 'a>(
+    ranked: &'r [RankedPoint<'a>],
+    short: &[&ClaimCluster],
+) -> Option<&'r RankedPoint<'a>> {
+    let said = ranked.iter().filter(|it| short.iter().any(|own| std::ptr::eq(*own, it.point)));
+    said.max_by(|a, b| a.relevance.total_cmp(&b.relevance))
 }
 
 /// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
@@ -328,7 +342,7 @@ fn pick_findings<'a>(
     kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     page: &WordBudget<'_>,
-) -> Vec<&'a ClaimCluster> {
+) -> Vec<RankedPoint<'a>> {
     let core = notes.plan.items()[0].id;
     let top = ranked.first().map_or(0.0, |it| it.worth);
     let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
@@ -370,7 +384,8 @@ fn pick_findings<'a>(
             picked.push(it.point);
         }
     }
-    picked
+    let rank = |it: &ClaimCluster| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)).copied();
+    picked.into_iter().filter_map(rank).collect()
 }
 
 /// The question, if it is short enough for a title; otherwise its subject.
@@ -385,8 +400,9 @@ fn title(question: &Question, brief: &Brief) -> String {
     sentence_case(&cut)
 }
 
-/// What could not be established, and why.
-fn open_points(state: &ResearchState) -> Result<Vec<OpenItem>> {
+/// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
+/// source alone says of it is no open point.
+fn open_points(state: &ResearchState, told: bool) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
@@ -398,7 +414,11 @@ fn open_points(state: &ResearchState) -> Result<Vec<OpenItem>> {
             .filter(|item| facets.facet_by_heading(&item.heading).is_some())
     };
     let left = || {
-        state.coverage.iter().filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+        let open = |it: &&CoverageRow| match it.state {
+            Coverage::Partial => !told || !is_core_item(&state.notes, it.id),
+            state => state == Coverage::Open,
+        };
+        state.coverage.iter().filter(open)
     };
     let mut out: Vec<OpenItem> = left()
         .filter(|number| beside(number).is_none())

@@ -108,10 +108,10 @@ pub(crate) fn short_answer<'a>(
 }
 
 /// Leaves out of the pages of a procedure what is no step and pages with a single step, where a page has several.
-pub(crate) fn whole_procedures<'a>(
-    pages: Vec<Vec<&'a ClaimCluster>>,
+pub(crate) fn whole_procedures(
+    pages: Vec<Vec<&ClaimCluster>>,
     is_step: impl Fn(&ClaimCluster) -> bool,
-) -> Vec<Vec<&'a ClaimCluster>> {
+) -> Vec<Vec<&ClaimCluster>> {
     let count = |page: &[&ClaimCluster]| page.iter().filter(|it| is_step(it)).count();
     if !pages.iter().any(|page| count(page) > MIN_STEPS) {
         return pages;

@@ -130,16 +130,6 @@ impl RelevanceScorer {
         }
     }
 
-    /// Whether evidence has the word that an answer must have, or stands under a heading that asks the question.
-    pub(crate) fn says_what_is_asked(&mut self, evidence: &Evidence) -> bool {
-        self.is_told(evidence) || self.has_asked_head(&evidence.claim)
-    }
-
-    /// Whether evidence is a step, a member of a list or a sentence under a heading or title that asks the question.
-    pub(crate) fn is_told(&self, evidence: &Evidence) -> bool {
-        self.heading_strength(evidence) > 0.0 || self.is_listed_member(evidence)
-    }
-
     /// How nearly the heading above evidence asks the question, 0 to 1.
     pub(crate) fn heading_strength(&self, evidence: &Evidence) -> f32 {
         let places = evidence.passage.first()..=evidence.passage.last();

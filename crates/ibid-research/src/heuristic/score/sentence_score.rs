@@ -312,68 +312,9 @@ impl RelevanceScorer {
         if self.is_on_neither_side(item_matcher, view) {
             return Ok(0.0);
         }
-        let mut aspect = self.aspect_match(&item_matcher.aspect, view);
-        // What stands under a heading that asks the question need not repeat its words.
-        let headed = match item_matcher.facet {
-            Some(_) if Self::is_told_under_heading(item_matcher.kind) => view.headed,
-            _ => 0.0,
-        };
+        let aspect = self.aspect_match(&item_matcher.aspect, view);
         if item_matcher.core {
-            let mut relevance =
-                to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
-            let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
-            if item_matcher.kind == QuestionKind::Comparison
-                && !self.apart.iter().all(|it| it.is_in(text))
-            {
-                fit *= MISSING_SIDE_WEIGHT;
-            }
-            // Under a title that asks the same, a step or a member need not repeat the question.
-            let topical = self.coverage(&self.known_terms(&item_matcher.terms), view.topic);
-            if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
-                fit = fit.max(LISTED_MEMBER_FIT);
-            }
-            if headed > 0.0 {
-                relevance = relevance.max(HEADED_RELEVANCE * headed);
-                fit = if fit >= HEADED_FIT { HEADED_FORM_FIT.max(fit) } else { HEADED_FIT };
-                aspect = 1.0;
-            }
-            if topical >= MIN_PAGE_TOPIC_OVERLAP
-                && fit >= MIN_TOPICAL_FIT
-                && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
-            {
-                relevance = relevance
-                    .max(PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance);
-            }
-            if relevance < MIN_RELEVANCE {
-                return Ok(0.0);
-            }
-            // A sentence without the form of an answer is only on the subject.
-            let shaped = !matches!(
-                item_matcher.kind,
-                QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
-            );
-            // A part has the subject in common with the other parts, and only its own words tell it from them.
-            let part = item_matcher.facet.is_none();
-            let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
-            let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
-                1.0
-            } else if part {
-                OTHER_PART_WEIGHT
-            } else {
-                ONLY_ON_SUBJECT_WEIGHT
-            };
-            beside *= other_aspect + (1.0 - other_aspect) * aspect;
-            let named =
-                headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
-            if !part && !named {
-                beside *= OTHER_HEAD_WEIGHT;
-            }
-            let matter = MATCHED_WORDS_WEIGHT * relevance
-                + TOPIC_SIMILARITY_WEIGHT * self.topic_similarity(view.own);
-            return Ok(beside
-                * (CORE_MATTER_WEIGHT * matter
-                    + CORE_FIT_WEIGHT * fit
-                    + CORE_EARLY_WEIGHT * early));
+            return self.core_score(item_matcher, view, [question, to_item, aspect]);
         }
         if item_matcher.side {
             return Ok(side_score(to_item, question, early));
@@ -400,6 +341,73 @@ impl RelevanceScorer {
                 + FACET_QUESTION_WEIGHT * question
                 + FACET_CUE_WEIGHT * cue
                 + FACET_EARLY_WEIGHT * early))
+    }
+
+    /// The score of a sentence for an item on the question itself or a part of it, from how far it matches the question, the item and
+    /// what is asked of the subject.
+    fn core_score(
+        &self,
+        item_matcher: &ItemMatcher,
+        view: &SentenceView<'_>,
+        [question, to_item, mut aspect]: [f32; 3],
+    ) -> Result<f32> {
+        let SentenceView { text, spaced, early, .. } = *view;
+        // What stands under a heading that asks the question need not repeat its words.
+        let headed = match item_matcher.facet {
+            Some(_) if Self::is_told_under_heading(item_matcher.kind) => view.headed,
+            _ => 0.0,
+        };
+        let mut relevance = to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
+        let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
+        if item_matcher.kind == QuestionKind::Comparison
+            && !self.apart.iter().all(|it| it.is_in(text))
+        {
+            fit *= MISSING_SIDE_WEIGHT;
+        }
+        // Under a title that asks the same, a step or a member need not repeat the question.
+        let topical = self.coverage(&self.known_terms(&item_matcher.terms), view.topic);
+        if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
+            fit = fit.max(LISTED_MEMBER_FIT);
+        }
+        if headed > 0.0 {
+            relevance = relevance.max(HEADED_RELEVANCE * headed);
+            fit = if fit >= HEADED_FIT { HEADED_FORM_FIT.max(fit) } else { HEADED_FIT };
+            aspect = 1.0;
+        }
+        if topical >= MIN_PAGE_TOPIC_OVERLAP
+            && fit >= MIN_TOPICAL_FIT
+            && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
+        {
+            relevance =
+                relevance.max(PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance);
+        }
+        if relevance < MIN_RELEVANCE {
+            return Ok(0.0);
+        }
+        // A sentence without the form of an answer is only on the subject.
+        let shaped = !matches!(
+            item_matcher.kind,
+            QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
+        );
+        // A part has the subject in common with the other parts, and only its own words tell it from them.
+        let part = item_matcher.facet.is_none();
+        let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
+        let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
+            1.0
+        } else if part {
+            OTHER_PART_WEIGHT
+        } else {
+            ONLY_ON_SUBJECT_WEIGHT
+        };
+        beside *= other_aspect + (1.0 - other_aspect) * aspect;
+        let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
+        if !part && !named {
+            beside *= OTHER_HEAD_WEIGHT;
+        }
+        let matter = MATCHED_WORDS_WEIGHT * relevance
+            + TOPIC_SIMILARITY_WEIGHT * self.topic_similarity(view.own);
+        Ok(beside
+            * (CORE_MATTER_WEIGHT * matter + CORE_FIT_WEIGHT * fit + CORE_EARLY_WEIGHT * early))
     }
 }
 

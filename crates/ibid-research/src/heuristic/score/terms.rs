@@ -103,7 +103,10 @@ pub(super) fn asked_word(lexicon: &mut StemInterner, asked: &str) -> Option<u32>
     let words = prompts::phrases().ok()?;
     let plain = thesaurus::single_words(asked);
     let verb = || asked_verb(&plain).map(|verb| verb.text);
-    let word = asked_head(asked, words).or_else(verb)?;
+    // "What is it made from" asks for no making.
+    let first = tokens(&plain).into_iter().next()?.text;
+    let head = asked_head(asked, words).filter(|_| matches!(first.as_str(), "how" | "which"));
+    let word = head.or_else(verb)?;
     (!words.sentence.light_verbs.contains(&word)).then(|| lexicon.id(&word))
 }
 

@@ -40,6 +40,7 @@ mod render;
 mod sandbox;
 mod self_test;
 mod table_grid;
+mod text_document;
 mod unsupported;
 pub mod xml;
 

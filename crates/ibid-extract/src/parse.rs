@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use crate::format::Format;
 use crate::parse_error::ParseError;
 use crate::parsed_document::{MAX_TITLE_BYTES, ParsedDocument};
-use crate::plain_text::{self, truncate};
-use crate::{address, charset, docx, epub, html, jats, json_rows, markdown, pdf};
+use crate::plain_text::truncate;
+use crate::{address, charset, docx, epub, html, jats, json_rows, markdown, pdf, text_document};
 use ibid_core::ReadFailure;
 
 // What a child process may reply. Longer values are cut.
@@ -39,7 +39,7 @@ pub(crate) fn parse_document(
             let mut draft = if format == Format::Markdown {
                 markdown::read(&text)
             } else {
-                ParsedDocument { blocks: plain_text::blocks(&text), ..ParsedDocument::default() }
+                text_document::read(&text)
             };
             draft.warnings.extend(note);
             draft

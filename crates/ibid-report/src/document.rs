@@ -353,7 +353,10 @@ impl DocumentBuilder<'_> {
     /// Sentences and the counted text that follows them.
     fn opened_paragraph(&mut self, claims: &[Claim], counted: &str) {
         let mut spans = self.sentences(claims);
-        spans.push(text(if spans.is_empty() { counted.to_owned() } else { format!(" {counted}") }));
+        let joint = if spans.is_empty() { "" } else { " " };
+        if !counted.is_empty() {
+            spans.push(text(format!("{joint}{counted}")));
+        }
         self.blocks.push(DocumentBlock::Paragraph { spans });
     }
 
@@ -428,16 +431,12 @@ impl DocumentBuilder<'_> {
 
     fn table(&mut self) {
         let it = self.report;
-        if it.findings.is_empty() {
+        if markdown::is_verbatim(it) {
             return;
         }
-        let verbatim = markdown::is_verbatim(it);
         self.heading(1, "Evidence table");
-        let (head, widths): (&[&str], &[u16]) = if verbatim {
-            (&["#", "Claim, word for word", "Source", "Confidence"], &[1, 9, 6, 4])
-        } else {
-            (&["#", "Claim", "Quote", "Source", "Confidence"], &[1, 6, 6, 5, 4])
-        };
+        let (head, widths): (&[&str], &[u16]) =
+            (&["#", "Claim", "Quote", "Source", "Confidence"], &[1, 6, 6, 5, 4]);
         let rows = it
             .findings
             .iter()
@@ -452,13 +451,11 @@ impl DocumentBuilder<'_> {
                     vec![text((nth + 1).to_string())],
                     vec![text(plain_line(finding.claim.text()))],
                 ];
-                if !verbatim {
-                    let quoted = |citation: &Citation| {
-                        let words = plain_line(citation.passage.text().expose());
-                        vec![text(format!("\"{words}\""))]
-                    };
-                    row.push(join_lines(citations.iter().map(quoted).collect()));
-                }
+                let quoted = |citation: &Citation| {
+                    let words = plain_line(citation.passage.text().expose());
+                    vec![text(format!("\"{words}\""))]
+                };
+                row.push(join_lines(citations.iter().map(quoted).collect()));
                 row.push(join_lines(works));
                 row.push(vec![text(format!("{} {}", level.dots(), level.as_str()))]);
                 row

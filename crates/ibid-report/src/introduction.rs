@@ -11,24 +11,21 @@ pub fn introduction(it: &Report) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["introduction"]) {
         return None;
     }
+    // Quotes introduce themselves, or nothing does.
+    if is_unaided(it) {
+        return (!it.introduction.is_empty()).then(String::new);
+    }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
-    let by_code = it.method.unaided.iter().any(|step| step == "write");
-    let cited = match (by_code, it.sources.len()) {
-        (true, 1) => "each sentence is quoted from it",
-        (true, _) => "each sentence is quoted from one of them",
-        (false, 1) => "each sentence is checked against it",
-        (false, _) => "each sentence is checked against them",
+    let cited = match it.sources.len() {
+        1 => "each sentence is checked against it",
+        _ => "each sentence is checked against them",
     };
-    let rows = if by_code && tells_rows(it) { " or tells a row of a table" } else { "" };
-    Some(format!("Answered on {} from {sources}{}; {cited}{rows}.", it.date, published(it)))
+    Some(format!("Answered on {} from {sources}{}; {cited}.", it.date, published(it)))
 }
 
-/// Whether a sentence tells a row of a table: it cites the row and, for the same evidence, its header.
-fn tells_rows(it: &Report) -> bool {
-    let claims = it.short.iter().chain(it.findings.iter().map(|finding| &finding.claim));
-    claims
-        .into_iter()
-        .any(|claim| claim.citations().windows(2).any(|pair| pair[0].evidence == pair[1].evidence))
+/// Whether the report was put together from quotes, without a model.
+fn is_unaided(it: &Report) -> bool {
+    it.method.unaided.iter().any(|step| step == "write")
 }
 
 /// The years in which the sources were published: ", published in 2024", ", published from 2017 to 2024".
@@ -69,11 +66,13 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
     };
     let (partial, open) = (rows("partial"), rows("unsatisfied"));
     let mut out = Vec::new();
-    if partial.is_empty() && open.is_empty() {
+    // How well a single question is answered, the short answer tells with its confidence.
+    let told = is_unaided(it) && (asked().count() <= 1 || partial.is_empty() && open.is_empty());
+    if !told && partial.is_empty() && open.is_empty() {
         out.push(format!("The question is answered, from {sources}."));
-    } else if partial.len() + open.len() == asked().count() && open.is_empty() {
+    } else if !told && partial.len() == asked().count() && open.is_empty() {
         out.push(format!("The question is answered in part, from {sources}."));
-    } else {
+    } else if !told {
         let told = rows("satisfied");
         if !told.is_empty() {
             out.push(format!("Answered, from {sources}: {}.", told.join("; ")));
@@ -95,5 +94,5 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
         };
         out.push(format!("{who} on {}; all sides are shown.", about.join("; on ")));
     }
-    Some(out.join(" "))
+    (!out.is_empty() || !it.conclusion.is_empty()).then(|| out.join(" "))
 }

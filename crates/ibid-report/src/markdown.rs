@@ -310,7 +310,7 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
     out.push('\n');
 }
 
-/// Whether every finding is a verbatim quote of its page.
+/// Whether every finding is a verbatim quote of its page, so that a table of quotes would only repeat them.
 pub fn is_verbatim(it: &Report) -> bool {
     it.findings.iter().all(|finding| {
         let said = escape::single_line(finding.claim.text());
@@ -319,18 +319,13 @@ pub fn is_verbatim(it: &Report) -> bool {
     })
 }
 
-/// The findings by quote, work and confidence. Where every finding is a verbatim quote, one column shows both claim and quote.
+/// The findings by quote, work and confidence.
 fn evidence_table(out: &mut String, it: &Report) {
-    if it.findings.is_empty() {
+    if is_verbatim(it) {
         return;
     }
-    let verbatim = is_verbatim(it);
     out.push_str("## Evidence table\n\n");
-    out.push_str(if verbatim {
-        "| # | Claim, word for word | Source | Confidence |\n| --- | --- | --- | --- |\n"
-    } else {
-        "| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n"
-    });
+    out.push_str("| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n");
     for (nth, finding) in it.findings.iter().enumerate() {
         let citations = finding.claim.citations();
         let quotes: Vec<String> = citations
@@ -341,9 +336,7 @@ fn evidence_table(out: &mut String, it: &Report) {
             citations.iter().map(|citation| citation_label(it, citation)).collect();
         works.dedup();
         let _ = write!(out, "| {} | {} |", nth + 1, escape::markdown(finding.claim.text()));
-        if !verbatim {
-            let _ = write!(out, " {} |", quotes.join("<br>"));
-        }
+        let _ = write!(out, " {} |", quotes.join("<br>"));
         let _ = writeln!(
             out,
             " {} | {} {} |",

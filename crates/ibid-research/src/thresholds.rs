@@ -88,6 +88,20 @@ pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
 pub(crate) const MANY_JOINED_HEADINGS_WEIGHT: f32 = 0.35;
 /// Share of an item's words that title and heading must have for the page to be about it.
 pub(crate) const MIN_PAGE_TOPIC_OVERLAP: f32 = 0.65;
+/// Share of what is asked of the subject that a heading must have to ask the question.
+pub(crate) const MIN_HEADING_ASPECT: f32 = 0.5;
+/// Weight of what is asked where the title of the page has it, and not the heading.
+pub(crate) const TITLE_ASPECT_WEIGHT: f32 = 0.9;
+/// Share of the question that such a heading and the title of its page have together.
+pub(crate) const MIN_HEADING_TOPIC: f32 = 0.6;
+/// Share of the heading's own words that the question has: a heading on more asks something else.
+pub(crate) const MIN_HEADING_OWN_WORDS: f32 = 0.5;
+/// Relevance of a sentence under a heading that asks the whole question.
+pub(crate) const HEADED_RELEVANCE: f32 = 0.75;
+/// How well it fits as an answer, whatever its form.
+pub(crate) const HEADED_FIT: f32 = 0.6;
+/// The same where it has the form of an answer, too.
+pub(crate) const HEADED_FORM_FIT: f32 = 0.8;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
@@ -315,6 +329,8 @@ pub(crate) const MIN_MERGED_SECTION_OVERLAP: f32 = 0.3;
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
 /// Share of the best sentence's score below which another does not answer well enough.
 pub(crate) const MIN_ANSWER_WORTH_SHARE: f32 = 0.7;
+/// Share of the best answer's worth that a sentence must have to sum up a procedure, and the best member of a list to open the answer.
+pub(crate) const MIN_SUMMARY_WORTH_SHARE: f32 = 0.8;
 /// Share of the relevance of the best sentence picked by code below which a model's answer is not to the question.
 pub(crate) const MIN_DIRECTNESS_SHARE: f32 = 0.6;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.
@@ -349,6 +365,8 @@ pub(crate) const WORTH_FIT_WEIGHT: f32 = 0.33;
 pub(crate) const WORTH_SCORE_WEIGHT: f32 = 0.25;
 /// Added for the second piece of evidence that says the same, and for the third.
 pub(crate) const MORE_EVIDENCE_BONUS: f32 = 0.05;
+/// Weight of a sentence that gives no reason, in answer to why.
+pub(crate) const WITHOUT_REASON_WORTH: f32 = 0.7;
 /// Deducted from a sentence that expresses doubt.
 pub(crate) const DOUBT_LOSS: f32 = 0.06;
 /// Deducted from a sentence of more than 40 words.
@@ -356,7 +374,7 @@ pub(crate) const LONG_SENTENCE_LOSS: f32 = 0.08;
 /// Deducted from the worth of a figure that holds for one place or time only.
 pub(crate) const ONE_CASE_LOSS: f32 = 0.1;
 /// Deducted if the sentence does not begin with the figure's subject.
-pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.05;
+pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.1;
 /// Loss of a figure whose sentence begins with something that is not asked about: "Maintenance of a roof costs".
 pub(crate) const OTHER_LEAD_LOSS: f32 = 0.08;
 /// Added to the worth of an item of a list that lists what the question asks for.

@@ -419,6 +419,7 @@ fn findings_stand_by_what_kind_of_thing_they_teach() {
 #[test]
 fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
     let (mut report, _) = report_of(PLAIN);
+    let unaided = std::mem::take(&mut report.method.unaided);
     let text = markdown::report(&report, false);
     let at = |it: &str| text.find(it).unwrap_or_else(|| panic!("{it}: {text}"));
     assert!(at("## Introduction") < at("## Key findings"));
@@ -440,6 +441,12 @@ fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
     }
     let text = markdown::report(&report, false);
     assert!(text.contains("The question is answered in part, from 2 sources.\n"), "{text}");
+    // Without a model, sentences open and close a report, and counts do not.
+    report.method.unaided = unaided;
+    report.introduction.clear();
+    report.coverage.truncate(1);
+    let text = markdown::report(&report, false);
+    assert!(!text.contains("Answered on") && !text.contains("The question is answered"), "{text}");
     report.short.clear();
     let text = markdown::report(&report, false);
     assert!(!text.contains("## Introduction") && !text.contains("## Conclusion"));

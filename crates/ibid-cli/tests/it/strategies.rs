@@ -413,7 +413,8 @@ async fn trust_ends_research_where_that_is_wanted() {
     assert_ne!(report.unwrap().method.stop, StopReason::TrustReached);
     asked.method.trust_threshold = 0.05;
     let (report, _) = run_over(shelf(), &model, &roles, &asked).await;
-    assert_eq!(report.unwrap().method.stop, StopReason::TrustReached);
+    let report = report.unwrap();
+    assert_eq!(report.method.stop, StopReason::TrustReached, "{:?}", report.coverage);
 }
 
 /// Says to finish at one point.

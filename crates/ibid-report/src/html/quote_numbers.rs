@@ -89,12 +89,7 @@ impl<'r> QuoteNumbers<'r> {
         }
     }
 
-    pub(super) fn row(
-        &self,
-        it: &Claim,
-        mark: &ConfidenceMark,
-        verbatim: bool,
-    ) -> EvidenceTableRow {
+    pub(super) fn row(&self, it: &Claim, mark: &ConfidenceMark) -> EvidenceTableRow {
         let mut works: Vec<(u32, String)> = Vec::new();
         for citation in it.citations() {
             if works.iter().any(|known| known.0 == citation.n) {
@@ -109,11 +104,7 @@ impl<'r> QuoteNumbers<'r> {
         let quotes = it.citations().iter();
         EvidenceTableRow {
             claim: single_line(it.text()),
-            quotes: if verbatim {
-                Vec::new()
-            } else {
-                quotes.map(|quote| single_line(quote.passage.text().expose())).collect()
-            },
+            quotes: quotes.map(|quote| single_line(quote.passage.text().expose())).collect(),
             works,
             sure: confidence_badge(mark),
         }

@@ -62,8 +62,6 @@ pub struct ReportBody {
     pub disputes: Vec<ConflictView>,
     /// The evidence table.
     pub rows: Vec<EvidenceTableRow>,
-    /// Whether every claim of the table is a verbatim quote.
-    pub verbatim: bool,
     /// What could not be established: the point and the reason.
     pub open: Vec<(String, String)>,
     /// The number of unread documents that are not named.
@@ -101,7 +99,8 @@ impl ReportBody {
     pub fn from_report(it: &Report, pages: &PagesByHash, stored: Option<&str>) -> ReportBody {
         let passages = it.cited_passages();
         let numbers = QuoteNumbers::new(it, &passages);
-        let verbatim = is_verbatim(it);
+        // Findings that are quotes need no table of quotes.
+        let tabled = if is_verbatim(it) { &[] } else { it.findings.as_slice() };
         let unread_more = it.method.pages_failed.len().saturating_sub(UNREAD_SHOWN) as u64;
         let removed = u64::from(it.checks.removed);
         let cards: Vec<SourceCard> = if it.unlisted {
@@ -132,12 +131,10 @@ impl ReportBody {
             comparison: comparison(it, &numbers),
             parts: sections(it, &numbers),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
-            rows: it
-                .findings
+            rows: tabled
                 .iter()
-                .map(|finding| numbers.row(&finding.claim, &finding.confidence, verbatim))
+                .map(|finding| numbers.row(&finding.claim, &finding.confidence))
                 .collect(),
-            verbatim,
             open: open_points(it),
             unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
             struck: (removed > 0).then(|| pluralize(removed, "sentence")),

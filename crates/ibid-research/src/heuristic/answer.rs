@@ -13,9 +13,11 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, St
 
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
+use super::procedure;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
 use super::sentence::has_denial;
+use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
@@ -138,17 +140,77 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
         .collect()
 }
 
-/// One to three sentences that answer, at most 60 words together.
-pub(crate) fn short_answer<'a>(
+/// The best sentence on each side of a comparison, at most 60 words together; empty where a sentence compares both.
+fn side_answers<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+) -> Vec<&'a ClaimCluster> {
+    let names = SideName::of_brief(brief);
+    let compares = |it: &RankedPoint<'_>| names.iter().all(|name| name.is_in(&it.point.text));
+    if names.is_empty() || ranked.iter().any(compares) {
+        return Vec::new();
+    }
+    let best_on = |name: &SideName| {
+        let items = notes.plan.items().iter().skip(1);
+        let item =
+            items.filter(|item| item.terms.len() == 1).find(|it| name.is_in(&it.terms[0]))?;
+        let own = ranked.iter().filter(|it| {
+            it.point.items.contains(&item.id)
+                && it.point.words <= SHORT_WORDS / 2
+                && name.is_in(&it.point.text)
+        });
+        own.map(|it| it.point).max_by(|a, b| a.score.total_cmp(&b.score))
+    };
+    let found: Vec<&ClaimCluster> = names.iter().filter_map(best_on).collect();
+    if found.len() == names.len() { found } else { Vec::new() }
+}
+
+/// The short answer to a question of one part: each side of a comparison that no sentence compares, or else what answers best.
+pub(crate) fn whole_answer<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    base: &[RankedPoint<'a>],
+    leading: &[RankedPoint<'a>],
+    lean: Option<&YesNoTally>,
+) -> Vec<&'a ClaimCluster> {
+    match side_answers(brief, notes, leading) {
+        sides if sides.is_empty() => {
+            short_answer(brief.kind, base, lean.and_then(YesNoTally::majority), notes)
+        }
+        sides => sides,
+    }
+}
+
+/// One to three sentences that answer a question of this kind, at most 60 words together.
+fn short_answer<'a>(
+    kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     lean: Option<bool>,
     notes: &EvidenceStore,
 ) -> Vec<&'a ClaimCluster> {
+    let steps = procedure::short_answer(kind, notes, ranked, SHORT_WORDS);
+    if !steps.is_empty() {
+        return steps;
+    }
     let mut taken: Vec<&ClaimCluster> = Vec::new();
     let mut room = SHORT_WORDS;
     let Some(top) = ranked.first() else {
         return taken;
     };
+    // Where a yes holds on a condition, the condition is the answer.
+    let limiting = |it: &&RankedPoint<'_>| {
+        kind == QuestionKind::YesNo
+            && it.point.words <= room
+            && it.relevance >= top.relevance * MIN_DECIDING_RELEVANCE_SHARE
+            && it.share >= MIN_DECIDING_CONTENT_WORDS
+            && is_limited(&it.point.text)
+    };
+    let limited = ranked.iter().find(limiting);
+    if let Some(it) = limited {
+        room -= it.point.words;
+        taken.push(it.point);
+    }
     for it in ranked {
         let weak = it.worth < top.worth * MIN_ANSWER_WORTH_SHARE
             || it.relevance < top.relevance * MIN_SHORT_ANSWER_RELEVANCE_SHARE
@@ -157,7 +219,9 @@ pub(crate) fn short_answer<'a>(
         if taken.len() >= 3 {
             break;
         }
-        if weak && !taken.is_empty() {
+        // A figure of something else does not stand beside one of what is asked.
+        let aside = kind == QuestionKind::Quantity && top.early && !it.early;
+        if (weak || aside) && !taken.is_empty() {
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
@@ -171,6 +235,11 @@ pub(crate) fn short_answer<'a>(
         taken.push(it.point);
     }
     taken
+}
+
+/// Whether a sentence says that something is so under a condition alone: "only in", "only where".
+fn is_limited(text: &str) -> bool {
+    prompts::phrases().is_ok_and(|phrases| phrases.sentence.only_if.any_in(&spaced(text)))
 }
 
 /// Whether a point contradicts the majority of the evidence.
@@ -191,7 +260,8 @@ pub(crate) fn verdict(
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
     let words = &prompts::phrases().ok()?.sentence;
     let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
-    (says && !denies).then_some(if yes { YesNo::Yes } else { YesNo::No })
+    let limited = short.iter().any(|it| is_limited(&it.text));
+    (says && !denies && !limited).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

@@ -118,11 +118,16 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
         "describes",
         "belongs",
     ];
-    let subject: Vec<String> = tokens(asked)
+    // "What is tunnelling in coffee making" asks for tunnelling.
+    let defined = asked.split_once(" in ").map_or(asked, |parts| parts.0);
+    let subject: Vec<String> = tokens(defined)
         .into_iter()
         .filter(|token| !is_stop_word(&token.text) && !ASKING.contains(&token.text.as_str()))
         .map(|token| stem(&token.text))
         .collect();
+    if is_other_name(&subject, spaced) {
+        return DEFINITION_WITHOUT_DISTINCTION_FIT;
+    }
     let words: Vec<&str> = spaced.split([' ', ',']).filter(|part| !part.is_empty()).collect();
     let lead = usize::from(words.first().is_some_and(|word| matches!(*word, "a" | "an" | "the")));
     let Some(verb) = words.iter().position(|word| DEFINING.contains(word)).filter(|at| *at <= 12)
@@ -158,6 +163,19 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
         (false, true, true) => INDIRECT_DEFINITION_FIT,
         _ => LOOSE_DEFINITION_FIT,
     }
+}
+
+/// "Channelling, also called tunnelling, is": whether a sentence gives the subject as another name of what it tells of.
+fn is_other_name(subject: &[String], spaced: &str) -> bool {
+    const NAMING: [&str; 4] =
+        [" also called ", " also known as ", " otherwise known as ", " commonly called "];
+    let named = NAMING.iter().filter_map(|it| spaced.split_once(it)).map(|parts| parts.1);
+    !subject.is_empty()
+        && named.into_iter().any(|rest| {
+            let words = rest.split([' ', ',']).filter(|word| !word.is_empty());
+            let name: Vec<String> = words.take(subject.len() + 1).map(stem).collect();
+            subject.iter().all(|it| name.contains(it))
+        })
 }
 
 /// "1. Sweep the deck", "Lay the mat": a numbered step or an imperative.

@@ -1,26 +1,27 @@
 //! The extractive report: which sentences, where, and in which order.
 mod confidence;
 mod order;
+mod sections;
 mod synthesis;
+mod word_budget;
 
-use crate::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
+use crate::draft::{DraftConflict, DraftLine, ReportDraft};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
     MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
     MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
-    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE,
-    MIN_SECTION_WORTH_SHARE, MIN_STEP_FIT, MIN_STEP_SCORE, TOKENS_PER_WORD,
+    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, SectionLayout, Stance, StopReason,
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
+    OutputMode, Question, QuestionKind, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
-use super::claim_clusters::{ClaimCluster, build_points, select_by_mmr};
+use super::claim_clusters::{ClaimCluster, build_points};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
@@ -29,21 +30,16 @@ use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
-use order::{reading_order, steps_by_page};
+use sections::{MIN_LIST_MEMBERS, is_core_item, sections_by_item};
+use word_budget::WordBudget;
+pub(crate) use word_budget::max_words;
 
 /// Most key findings.
 const MAX_KEY_FINDINGS: usize = 7;
-/// Maximum number of sentences of the section on the question itself, and of the others.
-const CORE_SENTENCES: usize = 9;
-const SIDE_SENTENCES: usize = 5;
-/// Number of items from which a list answers a question for one.
-const MIN_LIST_MEMBERS: usize = 3;
 /// Maximum number of words of a finding.
 const FINDING_WORDS: usize = 45;
 /// Maximum length of a title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
-/// Maximum number of words of a report without a limit of its own.
-const MAX_REPORT_WORDS: usize = 4_000;
 
 /// The draft that these notes carry, or `None` if they do not answer the question.
 pub(crate) fn compose_report(
@@ -71,7 +67,6 @@ pub(crate) fn compose_report(
         ranked.iter().filter(|it| stands(it.point)).copied().collect();
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
-    let clear = lean.as_ref().and_then(YesNoTally::majority);
     let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
@@ -83,7 +78,11 @@ pub(crate) fn compose_report(
     };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
-        said if said.is_empty() => tables.short_answer(answer::short_answer(base, clear, notes)),
+        said if said.is_empty() => {
+            let said = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
+            // What stands under a heading that asks the question answers it before any table.
+            if is_headed(base) { said } else { tables.short_answer(said) }
+        }
         said => said,
     };
     let row = short.first().and_then(|first| tables.as_ranked(first));
@@ -93,8 +92,9 @@ pub(crate) fn compose_report(
         (answer, _) => answer,
     };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
-    let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
-    let best = row.as_ref().or(base.first());
+    let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
+    let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
+    let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
         confidence.level = Confidence::VeryLow;
@@ -106,19 +106,16 @@ pub(crate) fn compose_report(
     if question.mode == OutputMode::Report {
         comparison = tables.comparison(brief, state);
         let undisputed = undisputed_points(notes, leading, &conflicts);
-        let picked = pick_findings(notes, brief.kind, &undisputed, &page).into_iter();
-        let ranked =
-            picked.filter_map(|it| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)));
+        let picked = pick_findings(notes, brief.kind, &undisputed, &page);
         // What stands in the comparison is not told again.
-        let rows = if comparison.is_none() { tables.findings(&short) } else { Vec::new() };
-        for it in ranked.copied().chain(rows) {
-            let mark = confidence_mark(notes, &[it.point], &conflicts, Some(&it), None)?;
-            findings.push((page.write_point(it.point), mark));
-        }
-        sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page);
-        let opening = synthesis::opening(brief, scorer, &points, &page.used)?;
+        let told = comparison.is_some() || is_headed(base);
+        let rows = if told { Vec::new() } else { tables.findings(&short) };
+        findings = mark_findings(picked.into_iter().chain(rows), &conflicts, &mut page)?;
+        sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
+        let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
+        conclusion.extend(earlier);
     }
     Ok(Some(ReportDraft {
         title: title(question, brief),
@@ -135,48 +132,38 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: open_points(state)?,
+        open: open_points(state, best.is_some_and(|it| it.headed || it.listed))?,
         reworded: 0,
         more: Vec::new(),
     }))
 }
 
-/// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
-fn sections_by_item(
-    brief: &Brief,
-    scorer: &RelevanceScorer,
-    ranked: &[RankedPoint<'_>],
-    parts: &[(ItemId, Vec<RankedPoint<'_>>)],
+/// The findings with their confidence.
+fn mark_findings<'a>(
+    picked: impl Iterator<Item = RankedPoint<'a>>,
+    conflicts: &[DraftConflict],
     page: &mut WordBudget<'_>,
-) -> Vec<DraftSection> {
-    let notes = page.notes;
-    let mut sections = Vec::new();
-    for planned in &notes.plan.writing.sections {
-        let mut paragraphs = Vec::new();
-        let mut layout = SectionLayout::Prose;
-        for id in &planned.items {
-            let asked = is_core_item(notes, *id) || !parts.is_empty() && scorer.asks_part(*id);
-            let kind = scorer.part_question(*id).map_or(brief.kind, |part| part.0);
-            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == *id) {
-                Some((_, ranking)) => ranking.clone(),
-                None if asked => ranked.to_vec(),
-                None => {
-                    ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
-                }
-            };
-            paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
-            layout = match asked.then_some(kind) {
-                Some(QuestionKind::HowTo) => SectionLayout::Steps,
-                Some(QuestionKind::List) => SectionLayout::List,
-                _ => layout,
-            };
-        }
-        if !paragraphs.is_empty() {
-            let (title, item) = (planned.title.clone(), planned.items.first().copied());
-            sections.push(DraftSection { title, item, layout, paragraphs });
-        }
+) -> Result<Vec<(DraftLine, ConfidenceMark)>> {
+    let mut findings = Vec::new();
+    for it in picked {
+        let mark = confidence_mark(page.notes, &[it.point], conflicts, Some(&it), None)?;
+        findings.push((page.write_point(it.point), mark));
     }
-    sections
+    Ok(findings)
+}
+
+/// Whether the best point stands under a heading that asks the question.
+fn is_headed(ranked: &[RankedPoint<'_>]) -> bool {
+    ranked.first().is_some_and(|it| it.headed)
+}
+
+/// Of what the short answer says, the point nearest to the question: it tells how directly the question is answered.
+fn nearest_said<'r, 'a>(
+    ranked: &'r [RankedPoint<'a>],
+    short: &[&ClaimCluster],
+) -> Option<&'r RankedPoint<'a>> {
+    let said = ranked.iter().filter(|it| short.iter().any(|own| std::ptr::eq(*own, it.point)));
+    said.max_by(|a, b| a.relevance.total_cmp(&b.relevance))
 }
 
 /// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
@@ -256,13 +243,14 @@ fn question_points(
         .into_iter()
         .filter(|it| {
             let near = it.relevance >= best * MIN_RELEVANCE_SHARE
+                || it.listed
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
             let does = by_shape
                 || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&it.point.text);
             let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && does && defined || own_part(it)
+            near && (does || it.headed) && defined || own_part(it)
         })
         .collect();
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
@@ -305,7 +293,7 @@ fn matches_aspect(
     rows.map(|(it, share)| {
         let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
         let matches = if has_list { it.share >= MIN_DECIDING_CONTENT_WORDS } else { true };
-        it.listed || step || share >= least_share && matches
+        it.listed || it.headed || step || share >= least_share && matches
     })
     .collect()
 }
@@ -329,47 +317,8 @@ fn all_conflicts(
     Ok(conflicts)
 }
 
-/// The most words that a report of `tokens` tokens may have.
-pub(crate) fn max_words(tokens: u32) -> usize {
-    (tokens as f32 / TOKENS_PER_WORD) as usize
-}
-
-/// What was said already, and how many words are left.
-struct WordBudget<'a> {
-    notes: &'a EvidenceStore,
-    used: Vec<Vec<u32>>,
-    room: usize,
-}
-
-impl<'a> WordBudget<'a> {
-    fn new(notes: &'a EvidenceStore, max_tokens: u32) -> WordBudget<'a> {
-        let room = match max_tokens {
-            0 => MAX_REPORT_WORDS,
-            tokens => max_words(tokens),
-        };
-        WordBudget { notes, used: Vec::new(), room }
-    }
-
-    fn write_point(&mut self, point: &ClaimCluster) -> DraftLine {
-        self.used.push(point.ids.clone());
-        self.room = self.room.saturating_sub(point.words);
-        DraftLine {
-            text: point.text.clone(),
-            evidence: point.evidence.iter().map(|it| self.notes.evidence[*it].id).collect(),
-        }
-    }
-
-    fn is_fresh(&self, point: &ClaimCluster) -> bool {
-        self.used.iter().all(|it| jaccard(it, &point.ids) < 0.6)
-    }
-}
-
 fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
     point.items.iter().any(|item| is_core_item(notes, *item))
-}
-
-fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
-    notes.plan.items().first().is_some_and(|item| item.id == id)
 }
 
 /// The points that are no side of a conflict: those stand in it, beside what disputes them.
@@ -394,7 +343,7 @@ fn pick_findings<'a>(
     kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     page: &WordBudget<'_>,
-) -> Vec<&'a ClaimCluster> {
+) -> Vec<RankedPoint<'a>> {
     let core = notes.plan.items()[0].id;
     let top = ranked.first().map_or(0.0, |it| it.worth);
     let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
@@ -409,7 +358,8 @@ fn pick_findings<'a>(
             kind != QuestionKind::HowTo || ranked_point.point.items.first() != Some(&core)
         })
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
-        .filter(|ranked_point| !ranked_point.listed)
+        // What stands under a heading that asks the question stays together in its section, too.
+        .filter(|ranked_point| !ranked_point.listed && !ranked_point.headed)
         .collect();
     let most = (left.len() / 3).clamp(3, MAX_KEY_FINDINGS).min(left.len());
     let fresh = |picked: &[&ClaimCluster], it: &ClaimCluster| {
@@ -435,49 +385,8 @@ fn pick_findings<'a>(
             picked.push(it.point);
         }
     }
-    picked
-}
-
-/// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
-/// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
-fn section(
-    notes: &EvidenceStore,
-    item: ItemId,
-    wanted: Option<QuestionKind>,
-    ranked: &[RankedPoint<'_>],
-    page: &mut WordBudget<'_>,
-) -> Vec<Vec<DraftLine>> {
-    let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
-    let own: Vec<&RankedPoint<'_>> = ranked
-        .iter()
-        .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
-        .collect();
-    let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
-    let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
-    // Half a procedure or half a list is of no use: a step or item stays, however few words it has of the question. So does
-    // what says yes or no.
-    let whole = |it: &RankedPoint<'_>| {
-        let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
-        let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
-        step || it.listed || wanted == Some(QuestionKind::YesNo) && decides
-    };
-    let own: Vec<(&ClaimCluster, f32)> = own
-        .into_iter()
-        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || whole(it))
-        .filter(|it| wanted.is_none() || it.worth >= top * MIN_SECTION_WORTH_SHARE || whole(it))
-        .map(|it| (it.point, it.worth))
-        .collect();
-    let picked = select_by_mmr(&own, &page.used, most, page.room);
-    let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
-    let ordered = if matches!(wanted, Some(QuestionKind::HowTo | QuestionKind::List)) {
-        steps_by_page(notes, chosen)
-    } else {
-        reading_order(notes, &chosen)
-    };
-    ordered
-        .into_iter()
-        .map(|paragraph| paragraph.into_iter().map(|it| page.write_point(it)).collect())
-        .collect()
+    let rank = |it: &ClaimCluster| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)).copied();
+    picked.into_iter().filter_map(rank).collect()
 }
 
 /// The question, if it is short enough for a title; otherwise its subject.
@@ -492,8 +401,9 @@ fn title(question: &Question, brief: &Brief) -> String {
     sentence_case(&cut)
 }
 
-/// What could not be established, and why.
-fn open_points(state: &ResearchState) -> Result<Vec<OpenItem>> {
+/// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
+/// source alone says of it is no open point.
+fn open_points(state: &ResearchState, told: bool) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
@@ -505,7 +415,11 @@ fn open_points(state: &ResearchState) -> Result<Vec<OpenItem>> {
             .filter(|item| facets.facet_by_heading(&item.heading).is_some())
     };
     let left = || {
-        state.coverage.iter().filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+        let open = |it: &&CoverageRow| match it.state {
+            Coverage::Partial => !told || !is_core_item(&state.notes, it.id),
+            state => state == Coverage::Open,
+        };
+        state.coverage.iter().filter(open)
     };
     let mut out: Vec<OpenItem> = left()
         .filter(|number| beside(number).is_none())

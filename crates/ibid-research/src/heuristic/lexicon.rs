@@ -1,6 +1,7 @@
 //! Words as numbers, so that thousands of sentences can be compared cheaply.
 use std::collections::HashMap;
 
+use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 
 /// The words of a run: each stem has a number. The map is only looked up and never iterated, so its order
@@ -19,6 +20,13 @@ impl StemInterner {
         }
         let next = self.stems.len() as u32;
         let spelled = number_of_word(word).map_or_else(|| one_spelling(word), str::to_owned);
+        // Clay is fired without a fire.
+        let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
+        if spelled == "firing" {
+            let id = *self.stems.entry(spelled).or_insert(next);
+            self.words.insert(word.to_owned(), id);
+            return id;
+        }
         let root = match agent_noun_verb(&spelled) {
             Some(doer) => doer.to_owned(),
             None => root(&stem(&spelled)).to_owned(),
@@ -32,6 +40,7 @@ impl StemInterner {
     /// whole, so that "back-splicing" matches "backsplicing" and "splicing".
     pub(crate) fn ids(&mut self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
+        let text = &*thesaurus::single_words(text);
         for token in tokens(text) {
             let word = token.text.as_str();
             if is_stop_word(word) {
@@ -255,6 +264,8 @@ mod tests {
         let (a, b) = (words.id_set("back-splicing"), words.id_set("backsplicing"));
         assert!(containment(&b, &a) > 0.99);
         assert_ne!(words.id("four"), words.id("for"));
+        // Clay is fired without a fire.
+        assert_ne!(words.id("firing"), words.id("fire"));
         assert_eq!(words.id("treatment"), words.id("treated"));
     }
 

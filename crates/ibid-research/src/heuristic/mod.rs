@@ -1,6 +1,7 @@
 //! What each step does without a model: plain functions without I/O.
 pub(crate) mod answer;
 pub(crate) mod answer_shape;
+mod asked_head;
 pub(crate) mod claim_clusters;
 pub(crate) mod compose;
 mod conflict_reason;
@@ -12,10 +13,12 @@ pub(crate) mod intake;
 pub(crate) mod language;
 pub(crate) mod lexicon;
 pub(crate) mod plan;
+mod procedure;
 pub(crate) mod queries;
 pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
 pub(crate) mod score;
 pub(crate) mod sentence;
+mod side_name;
 pub(crate) mod tables;
 pub mod text_answer;

@@ -87,7 +87,15 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     } else {
         words.facets_of(brief.kind)
     };
-    for (_, facet) in facets.into_iter().skip(skip) {
+    let scope = comparison_scope(&brief.question, &a, &b);
+    let in_place = scope.split(' ').any(|word| word.starts_with(char::is_uppercase));
+    for (name, facet) in facets.into_iter().skip(skip) {
+        // Where the comparison is for a place, its law counts, and how well each works there; elsewhere, how each fails and what
+        // is recommended.
+        let other = if in_place { ["drawbacks", "advice"] } else { ["performance", "rules"] };
+        if other.contains(&name) {
+            continue;
+        }
         if items.len() >= room.max(MIN_ITEMS) {
             break;
         }
@@ -160,6 +168,7 @@ fn is_choice(brief: &Brief, a: &str, b: &str) -> Result<bool> {
     let words = &prompts::phrases()?.question;
     Ok(brief.kind == QuestionKind::Comparison
         && (!comparison_scope(&brief.question, a, b).is_empty()
+            || has_phrase(&spaced(&brief.question), "or")
             || words.choice.any_in(&spaced(&brief.question))))
 }
 

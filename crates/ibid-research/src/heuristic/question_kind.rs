@@ -5,6 +5,13 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
+/// Verbs that come before the subject of a question; its verb follows the subject.
+pub(crate) const HELPING_VERBS: &[&str] =
+    &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
+
+/// Maximum number of words of a question that only names two things to choose from.
+const MAX_CHOICE_WORDS: usize = 12;
+
 /// The kind of answer that the question `asked` needs.
 pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let q = &words.question;
@@ -49,8 +56,12 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
 fn asks_how_it_is_done(start: &str, words: &Phrases) -> bool {
     let passive = ["how is ", "how are ", "how can ", "how should ", "how could "];
     let done = words.question.done_participles.iter();
-    passive.iter().any(|it| start.starts_with(it))
-        && done.into_iter().any(|it| start.trim_end().ends_with(it))
+    let asks = |all: &[&str]| all.iter().any(|it| start.starts_with(it));
+    // What should be done in a certain way has steps, whatever is done.
+    let advice = asks(&["how should ", "how must "]) && start.trim_end().ends_with("ed");
+    advice
+        || asks(&passive)
+            && done.into_iter().any(|it| start.trim_end().ends_with(&format!(" {it}")))
 }
 
 /// "What does a roof cost" and "what is the minimum depth" ask for a figure.
@@ -103,6 +114,9 @@ fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
 /// question word at all.
 fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let q = &words.question;
+    if names_two_things(asked) {
+        return QuestionKind::Comparison;
+    }
     for clause in asked.rsplit([',', ';']) {
         let clause = spaced(clause);
         let start = clause.trim();
@@ -138,6 +152,23 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
     QuestionKind::Open
 }
 
+/// Whether a lower-case word makes a question of the words after it.
+fn is_auxiliary(word: &str) -> bool {
+    const BEING: &[&str] = &["is", "are", "was", "were", "be", "has", "have", "had"];
+    BEING.contains(&word) || HELPING_VERBS.contains(&word)
+}
+
+/// Whether a question is only "A or B?", with or without ": which is better?" after it.
+fn names_two_things(asked: &str) -> bool {
+    let choice = asked.split([':', ';', ',', '–']).next().unwrap_or_default();
+    let text = spaced(choice);
+    let words = tokens(choice);
+    asked.trim_end().ends_with('?')
+        && has_phrase(&text, "or")
+        && words.len() <= MAX_CHOICE_WORDS
+        && words.iter().all(|word| !is_auxiliary(&word.text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +198,9 @@ mod tests {
             ("Who invented the telephone?", Who),
             ("How many people live in Lagos?", Quantity),
             ("Where is the Alhambra?", Where),
+            ("Tea or coffee?", Comparison),
+            ("Steel or aluminium frame: which is better?", Comparison),
+            ("How is a pressure test done?", HowTo),
             ("Is light a wave?", YesNo),
             ("Between A and B, is there consistency?", YesNo),
         ] {

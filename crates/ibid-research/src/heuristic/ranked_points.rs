@@ -2,10 +2,12 @@
 use crate::prompts;
 use crate::thresholds::{
     AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DOUBT_LOSS, FAR_FACT_FIT,
-    LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LONG_SENTENCE_LOSS, MIN_ANSWER_WORTH,
-    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MORE_EVIDENCE_BONUS,
+    HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
+    LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
+    MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS,
     NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, STANCE_BONUS,
-    WITHOUT_HEAD_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT,
+    WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -15,9 +17,9 @@ use super::answer_shape::kind_fit;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
-use super::plan::distinguishing_words;
 use super::score::RelevanceScorer;
 use super::sentence::years;
+use super::side_name::SideName;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -37,6 +39,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) listed: bool,
     /// Whether it has the word asked for, or one like it.
     pub(crate) has_head: bool,
+    /// Whether it stands under a heading that asks the question.
+    pub(crate) headed: bool,
 }
 
 /// Ranks the points by how well they answer, best first.
@@ -46,30 +50,38 @@ pub(crate) fn rank_points<'a>(
     scorer: &mut RelevanceScorer,
     points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
-    let apart = distinguishing_words(brief);
+    let apart = SideName::of_brief(brief);
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
         let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
         fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
-            let sides = apart.iter().all(|it| has_phrase(&lower, it));
+            let sides = apart.iter().all(|it| it.is_in(&point.text));
             fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
         }
         let mut relevance = scorer.relevance(&point.text);
-        if brief.kind == QuestionKind::List {
+        let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
+        if brief.kind == QuestionKind::List || step {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
+        }
+        let first = &notes.evidence[point.evidence[0]];
+        let heading = scorer.heading_strength(first);
+        let listed = scorer.is_listed_member(first) && !scorer.requires_more(&point.text);
+        if heading > 0.0 {
+            relevance = relevance.max(HEADED_RELEVANCE * heading);
+            fit = fit.max(if listed { LISTED_MEMBER_FIT } else { HEADED_FIT });
         }
         let mut it = RankedPoint {
             point,
             worth: 0.0,
             relevance,
             fit,
-            share: scorer.term_share(&point.text),
+            share: scorer.term_share(&point.text).max(heading),
             early: scorer.begins_with_subject(&point.text),
-            listed: scorer.is_listed_member(&notes.evidence[point.evidence[0]])
-                && !scorer.requires_more(&point.text),
-            has_head: scorer.has_asked_head(&point.text),
+            listed,
+            has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
+            headed: heading > 0.0,
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
         if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
@@ -78,7 +90,6 @@ pub(crate) fn rank_points<'a>(
         if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
             it.worth *= OTHER_AMOUNT_WEIGHT;
         }
-        let first = &notes.evidence[point.evidence[0]];
         if it.listed {
             it.worth += LISTED_MEMBER_BONUS;
         }
@@ -108,6 +119,10 @@ fn is_single_case_figure(asked: &str, text: &str) -> bool {
         let word = &text[word.span.clone()];
         word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
     };
+    let own = spaced(text);
+    if [" our ", " my ", " ours "].iter().any(|it| own.contains(it)) {
+        return true;
+    }
     let asked = spaced(asked);
     let is_asked = |word: &Token| has_phrase(&asked, &word.text);
     let mut words = tokens(text).into_iter().skip(1);
@@ -128,6 +143,10 @@ fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &s
     }
     if point.words > 40 {
         worth -= LONG_SENTENCE_LOSS;
+    }
+    // What gives no reason does not say why, whatever words of the question it has.
+    if kind == QuestionKind::Why && it.fit < MIN_ANSWER_FIT {
+        worth *= WITHOUT_REASON_WORTH;
     }
     if kind == QuestionKind::Quantity {
         worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };

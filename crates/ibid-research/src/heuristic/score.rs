@@ -8,6 +8,7 @@ mod limits;
 mod model_view;
 mod page;
 mod scorer;
+mod section_heading;
 mod sentence_score;
 mod stance;
 mod subject;

@@ -66,7 +66,7 @@ fn breaks_off(text: &str, words: &SentenceWords) -> bool {
 }
 
 /// Whether a lower-case text begins by telling what to do.
-pub(super) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
+pub(crate) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
     let first = opening.split([' ', ',']).next().unwrap_or_default();
     words.imperatives.contains(first)
 }

@@ -215,6 +215,8 @@ words!(SentenceWords {
     enough: PhraseSet,
     requiring: PhraseSet,
     qualified: PhraseSet,
+    only_if: PhraseSet,
+    explaining: Vec<String>,
     light_verbs: BTreeSet<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,
@@ -264,7 +266,7 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords { only_yes: String, only_no: String, some_yes: String, some_no: String });
+words!(SynthesisWords { only_yes: String, only_no: String, replaced: String, further: String });
 words!(NothingWords {
     none_found: String,
     hint: String,

@@ -54,7 +54,7 @@ async fn a_question_of_two_parts_is_answered_for_each_with_all_steps_in_their_or
     let built = report.sections.iter().find(|it| it.title == "How is a dry stone wall built");
     let built: Vec<&str> = built.unwrap().paragraphs.iter().flatten().map(|it| it.text()).collect();
     let begins: Vec<&str> = built.iter().map(|it| it.split(' ').next().unwrap()).collect();
-    assert_eq!(begins, ["Lay", "Set", "Fill", "Place", "Cover"], "{built:?}");
+    assert_eq!(begins, ["Dig", "Lay", "Set", "Fill", "Place", "Cover"], "{built:?}");
 }
 
 #[tokio::test]
@@ -148,12 +148,18 @@ fn asks(text: &str) -> Vec<String> {
 fn two_things_to_choose_from_are_compared_by_what_one_chooses_by() {
     let plan = asks("Compare heat pumps and gas boilers for an old house in Germany");
     assert_eq!(plan[0], "How heat pumps and gas boilers compare");
-    assert_eq!(plan[3], "What heat pumps and gas boilers cost for an old house in Germany");
-    assert!(plan[4].starts_with("Where heat pumps and gas boilers are suited"), "{plan:?}");
+    for (nth, begins) in [
+        (3, "Costs of heat pumps and gas boilers for an old house in Germany"),
+        (4, "How well heat pumps and gas boilers work for an old house"),
+        (5, "Fit: what heat pumps and gas boilers need"),
+        (6, "Law, rules and subsidies for heat pumps and gas boilers for an old house in Germany"),
+    ] {
+        assert!(plan[nth].starts_with(begins), "{plan:?}");
+    }
     let plan = asks("What is the difference between mitosis and meiosis?");
     assert!(!plan.iter().any(|it| it.contains("cost")), "{plan:?}");
     let plan = asks("Compare extensive and intensive green roofs");
-    assert_eq!(plan[1], "What the sources say of extensive green roofs");
+    assert_eq!(plan[1], "Strengths and limits of extensive green roofs");
 }
 
 #[test]

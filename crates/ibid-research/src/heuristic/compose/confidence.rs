@@ -74,9 +74,10 @@ pub(super) fn confidence_mark(
         level -= 1;
     }
     if best.is_none_or(|ranked_point| {
-        ranked_point.relevance < MIN_DIRECT_ANSWER_WEIGHT
-            || ranked_point.share < MIN_DIRECT_ANSWER_WORDS
-            || !ranked_point.has_head
+        let on_question = ranked_point.relevance >= MIN_DIRECT_ANSWER_WEIGHT
+            && ranked_point.share >= MIN_DIRECT_ANSWER_WORDS
+            && ranked_point.has_head;
+        !ranked_point.headed && !ranked_point.listed && !on_question
     }) {
         why.push(words.indirect.clone());
         level -= 1;

@@ -1,14 +1,16 @@
 //! What opens and closes a report without a model: what the subject is, and what several sources say together.
-use crate::draft::DraftLine;
+use crate::draft::{DraftConflict, DraftLine};
 use crate::heuristic::answer::deciding_stances;
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
+use crate::heuristic::editions::is_newer_edition;
 use crate::heuristic::lexicon::{jaccard, spaced};
 use crate::heuristic::ranked_points::RankedPoint;
-use crate::heuristic::score::RelevanceScorer;
 use crate::prompts;
+use crate::prompts::fill_template;
 use crate::thresholds::{MAX_ANSWER_SIMILARITY, MIN_DEFINITION_FIT};
 use ibid_core::Result;
+use ibid_core::domain::words::{stem, tokens};
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Stance};
 
 /// Maximum number of words of the sentence that opens a report.
@@ -19,29 +21,72 @@ const MIN_VOICES: usize = 2;
 /// The sentence that says what the subject is, if one was read and the report does not have it yet.
 pub(super) fn opening<'a>(
     brief: &Brief,
-    scorer: &mut RelevanceScorer,
     points: &'a [ClaimCluster],
     used: &[Vec<u32>],
 ) -> Result<Option<&'a ClaimCluster>> {
     if brief.kind == QuestionKind::Definition {
         return Ok(None);
     }
+    // The subject of a comparison is two things.
+    let one = brief.kind != QuestionKind::Comparison;
+    let Some(subject) = brief.subjects.first().filter(|_| one) else {
+        return Ok(None);
+    };
+    let asked = format!("What is {subject}?");
     for point in points {
         let new = used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY);
         if new
             && point.words <= OPENING_WORDS
-            && scorer.begins_with_subject(&point.text)
-            && kind_fit(
-                QuestionKind::Definition,
-                &brief.question,
-                &point.text,
-                &spaced(&point.text),
-            )? >= MIN_DEFINITION_FIT
+            && opens_with(&point.text, subject)
+            && kind_fit(QuestionKind::Definition, &asked, &point.text, &spaced(&point.text))?
+                >= MIN_DEFINITION_FIT
         {
             return Ok(Some(point));
         }
     }
     Ok(None)
+}
+
+/// Whether `text` begins with `subject` alone, with or without an article: "a green roof is", and not "an intensive green roof
+/// is".
+fn opens_with(text: &str, subject: &str) -> bool {
+    let stems = |text: &str| -> Vec<String> {
+        let words = tokens(text).into_iter().map(|token| token.text);
+        let words = words.skip_while(|word| matches!(word.as_str(), "a" | "an" | "the"));
+        words.map(|word| stem(&word)).collect()
+    };
+    stems(text).starts_with(&stems(subject))
+}
+
+/// Takes out of `conflicts` the sides of editions that a newer one among the sides replaces, and says what they had.
+pub(super) fn take_replaced(
+    notes: &EvidenceStore,
+    conflicts: &mut Vec<DraftConflict>,
+) -> Result<Vec<DraftLine>> {
+    let words = &prompts::phrases()?.synthesis;
+    let source = |line: &DraftLine| {
+        let evidence = notes.evidence.iter().find(|it| line.evidence.first() == Some(&it.id))?;
+        notes.source(evidence.source)
+    };
+    let mut lines = Vec::new();
+    for conflict in conflicts.iter_mut() {
+        let sides = conflict.sides.clone();
+        conflict.sides.retain(|(says, line)| {
+            let newer = sides.iter().find(|(_, other)| {
+                let pair = source(other).zip(source(line));
+                pair.is_some_and(|(newer, older)| is_newer_edition(newer, older))
+            });
+            let Some((new, by)) = newer else {
+                return true;
+            };
+            let filled = [("old", says.as_str()), ("new", new.as_str())];
+            let evidence = [line.evidence.as_slice(), &by.evidence].concat();
+            lines.push(DraftLine { text: fill_template(&words.replaced, &filled), evidence });
+            false
+        });
+    }
+    conflicts.retain(|conflict| conflict.sides.len() > 1);
+    Ok(lines)
 }
 
 /// What several sources say together: which of them say yes and which no. How many there are is told by the citations.
@@ -65,7 +110,7 @@ pub(super) fn conclusion(
     let lines = match (voices(&yes), voices(&no)) {
         (MIN_VOICES.., 0) => vec![line(&words.only_yes, &yes)],
         (0, MIN_VOICES..) => vec![line(&words.only_no, &no)],
-        (1.., 1..) => vec![line(&words.some_yes, &yes), line(&words.some_no, &no)],
+        // Where some say yes and some no, the conflict shows what each says.
         _ => Vec::new(),
     };
     Ok(lines)

@@ -19,6 +19,10 @@ pub(super) struct SentenceView<'a> {
     pub(super) listed: bool,
     /// How near the top of its page, at most 1.
     pub(super) early: f32,
+    /// How nearly its heading asks the question, 0 to 1.
+    pub(super) headed: f32,
+    /// The heading above it.
+    pub(super) heading_text: &'a str,
 }
 
 /// The context of a sentence.
@@ -34,6 +38,10 @@ pub(super) struct SentenceContext<'a> {
     /// Title and heading.
     pub(super) topic: Vec<u32>,
     pub(super) casing: &'a Casing,
+    /// The heading above it.
+    pub(super) heading_text: &'a str,
+    /// How nearly its heading asks the question, 0 to 1.
+    pub(super) headed: f32,
 }
 
 impl<'a> SentenceContext<'a> {
@@ -67,6 +75,8 @@ impl<'a> SentenceContext<'a> {
             wide,
             topic,
             casing: &lines.casing,
+            headed: 0.0,
+            heading_text: "",
         }
     }
 }

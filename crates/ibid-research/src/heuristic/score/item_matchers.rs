@@ -1,6 +1,7 @@
 //! What a sentence is scored against for each item of the plan.
 use crate::heuristic::lexicon::StemInterner;
 use crate::heuristic::question_kind::question_kind;
+use crate::heuristic::side_name::SideName;
 use crate::prompts;
 use crate::prompts::Facet;
 use ibid_core::Result;
@@ -21,8 +22,17 @@ pub(super) struct ItemMatcher {
     pub(super) facet: Option<&'static Facet>,
     /// Whether the item is one side of a comparison.
     pub(super) side: bool,
+    /// The side, as written; empty for other items.
+    pub(super) side_text: String,
     /// Whether the item asks something of each side of a comparison, so that a sentence need only be about one.
     pub(super) of_sides: bool,
+}
+
+impl ItemMatcher {
+    /// The name of the side that it is for, among `names`.
+    pub(super) fn side_name<'n>(&self, names: &'n [SideName]) -> Option<&'n SideName> {
+        names.iter().find(|name| name.is_in(&self.side_text))
+    }
 }
 
 /// The matchers of all items of `plan`. `question` has the terms of the question itself.
@@ -61,6 +71,7 @@ pub(super) fn build_item_matchers(
             question_text: asked,
             terms: if core && !part { question.to_vec() } else { terms },
             facet,
+            side_text: if side { item.terms.join(" ") } else { String::new() },
             side,
             of_sides: brief.kind == QuestionKind::Comparison && facet.is_some() && nth > 0,
         });

@@ -3,14 +3,16 @@ use crate::thresholds::{
     ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
     PAGE_TOPIC_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::heuristic::answer_shape::asks_recurring_time;
+use crate::heuristic::asked_head::asked_head;
 use crate::heuristic::injection::InjectionDetector;
-use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
+use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
-use crate::heuristic::plan::{comparison_sides, distinguishing_words};
+use crate::heuristic::plan::comparison_sides;
 use crate::heuristic::sentence::{measures, years_at};
+use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
 use crate::prompts::Phrases;
@@ -23,7 +25,7 @@ use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{
-    WeightedTerm, abbreviation, aspect_terms, question_names, related_terms, terms_of,
+    WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,
 };
 use super::word_use::WordUse;
 use super::yes_no_claim::YesNoClaim;
@@ -50,8 +52,8 @@ pub(crate) struct RelevanceScorer {
     word_use: WordUse,
     /// The terms of each side of a comparison.
     pub(super) sides: Vec<Vec<WeightedTerm>>,
-    /// The words that distinguish the sides of a comparison.
-    pub(super) apart: Vec<String>,
+    /// The names of the sides of a comparison.
+    pub(super) apart: Vec<SideName>,
     /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
     pub(super) pairs: Vec<(String, String)>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
@@ -66,6 +68,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) target_noun: Option<u32>,
     /// Items of lists on pages that list what the question asks for: source and sentence.
     pub(super) listed: BTreeSet<(SourceId, usize)>,
+    /// Sentences under a heading that asks what the question asks, and how nearly it does.
+    pub(super) headed: BTreeMap<(SourceId, usize), f32>,
     /// Whether the question asks for a time that recurs, and not for a date.
     asks_recurring_time: bool,
     /// The names in the question, as written, each with the word that stands for it.
@@ -100,6 +104,17 @@ impl RelevanceScorer {
             }
         }
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
+        let mut aspect = match brief.kind {
+            QuestionKind::Comparison => Vec::new(),
+            _ => aspect_terms(&mut lexicon, &brief.question, brief),
+        };
+        // What is asked counts, however little the word says elsewhere.
+        for term in &aspect {
+            let same = |it: &&mut WeightedTerm| it.id == term.id;
+            if let Some(own) = question.iter_mut().find(same) {
+                own.weight = own.weight.max(1.0);
+            }
+        }
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
         let sides = match brief.kind {
             QuestionKind::Comparison => {
@@ -113,10 +128,6 @@ impl RelevanceScorer {
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
-        let mut aspect = match brief.kind {
-            QuestionKind::Comparison => Vec::new(),
-            _ => aspect_terms(&mut lexicon, &brief.question, brief),
-        };
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
         if let Some(id) = yes_no.as_ref().and_then(|claim| claim.verb) {
@@ -124,7 +135,8 @@ impl RelevanceScorer {
             aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
         }
         let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
-        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).collect();
+        let weak = asked_word(&mut lexicon, &brief.question);
+        let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).chain(weak).collect();
         let of_aspect: Vec<u32> = aspect.iter().map(|term| term.id).collect();
         let word_use = WordUse::of_question(&mut lexicon, &brief.question, &of_aspect, &verbs);
         let mut scorer = RelevanceScorer {
@@ -141,11 +153,12 @@ impl RelevanceScorer {
             table_requests: table_requests(brief, plan)?,
             item_matchers,
             sides,
-            apart: distinguishing_words(brief),
+            apart: SideName::of_brief(brief),
             question,
             aspect,
             word_use,
             listed: BTreeSet::new(),
+            headed: BTreeMap::new(),
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),

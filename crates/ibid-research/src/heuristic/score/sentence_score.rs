@@ -1,21 +1,22 @@
 //! Scores the sentences of a page: which are evidence, and for which items.
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
-use crate::heuristic::lexicon::has_phrase;
+use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
 };
+use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
     CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
     FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT,
-    MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE,
-    MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
-    MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
-    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT,
-    PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
-    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
+    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT,
+    LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT,
+    MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
+    MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT,
+    ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT,
+    OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT,
+    SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
     TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
@@ -69,6 +70,8 @@ impl RelevanceScorer {
         let taken_in = lines.lines.iter().map(|line| line.0);
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
+        // How nearly the heading asks the question, and the same of a sentence that leads to a list.
+        let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
@@ -79,6 +82,12 @@ impl RelevanceScorer {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
+                        heading_text = page.sentence(*n);
+                        // The title of the page is no heading of a section.
+                        let is_title = heading_text.trim().eq_ignore_ascii_case(page.title.trim());
+                        headed =
+                            if is_title { 0.0 } else { self.heading_match(heading_text, lines) };
+                        led = 0.0;
                     }
                 }
                 Some(fit) => {
@@ -89,7 +98,22 @@ impl RelevanceScorer {
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
                     }
-                    found.extend(self.judge_sentence(candidate, &around)?);
+                    let in_list = page.sentences()[*n].kind == BlockKind::ListItem;
+                    let strength: f32 = if in_list { headed.max(led) } else { headed };
+                    if strength > 0.0 && *n != 0 {
+                        self.note_headed(reading.source, page, *n, strength);
+                    }
+                    if !in_list {
+                        let leads = page.sentence(*n).trim_end().ends_with(':');
+                        let lead = if leads { page.sentence(*n) } else { "" };
+                        led = self.heading_match(lead, lines);
+                    }
+                    let around = SentenceContext { headed: strength, heading_text, ..around };
+                    let matched = self.judge_sentence(candidate, &around)?;
+                    if matched.is_some() && strength == 0.0 {
+                        self.note_step_under_title(reading, *n, lines);
+                    }
+                    found.extend(matched);
                 }
             }
         }
@@ -133,10 +157,13 @@ impl RelevanceScorer {
 
     /// Whether a sentence is an item of a list under a title and heading that ask what the question asks.
     fn lists_members(&self, page: &Page, n: usize, around: &SentenceContext<'_>) -> bool {
-        let asks_list = |it: &&ItemMatcher| it.core && it.kind == QuestionKind::List;
+        let asks_list = |it: &&ItemMatcher| {
+            it.core && matches!(it.kind, QuestionKind::List | QuestionKind::HowTo)
+        };
         page.sentences()[n].kind == BlockKind::ListItem
             && self.item_matchers.iter().filter(asks_list).any(|matcher| {
-                self.coverage(&matcher.terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
+                let terms = self.known_terms(&matcher.terms);
+                self.coverage(&terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
             })
     }
 
@@ -161,7 +188,10 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.matches_subject(&context, &around.wide) && !self.matches_part(&context) {
+        let on_subject = around.headed > 0.0
+            || self.matches_subject(&context, &around.wide)
+            || self.matches_part(&context);
+        if !on_subject {
             return Ok(None);
         }
         let mut fit = candidate.fit;
@@ -176,7 +206,12 @@ impl RelevanceScorer {
         let Some(mut span) = widen(candidate, around, words) else {
             return Ok(None);
         };
-        span.fit = if span.first < n { fit * WIDENED_QUOTE_WEIGHT } else { fit };
+        let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining);
+        span.fit = match span.first < n {
+            true if explains && self.asks_why() => fit,
+            true => fit * WIDENED_QUOTE_WEIGHT,
+            false => fit,
+        };
         let items = self.item_scores(page, &span, &context, around)?;
         if items.is_empty() {
             return Ok(None);
@@ -194,6 +229,11 @@ impl RelevanceScorer {
             claim,
             items,
         }))
+    }
+
+    /// Whether the question, or a part of it, asks why.
+    fn asks_why(&self) -> bool {
+        self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::Why)
     }
 
     /// The items that a span answers with their scores, best first.
@@ -220,6 +260,8 @@ impl RelevanceScorer {
             spaced: &span.seen.spaced,
             listed: page.sentences()[span.first].kind == BlockKind::ListItem,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
+            headed: around.headed,
+            heading_text: around.heading_text,
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
@@ -230,6 +272,23 @@ impl RelevanceScorer {
         }
         items.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(items)
+    }
+
+    /// Whether a comparison's item has no use for a sentence: it names neither side, or the item is for one side and the sentence
+    /// names the other. Under a heading with the name of a side, a sentence need not repeat it.
+    fn is_on_neither_side(&self, item: &ItemMatcher, view: &SentenceView<'_>) -> bool {
+        if self.apart.len() < 2 {
+            return false;
+        }
+        let says = |name: &SideName| name.is_in(view.text);
+        let headed = |name: &SideName| name.is_in(view.heading_text);
+        let named = self.apart.iter().filter(|name| says(name)).count();
+        let under = self.apart.iter().filter(|name| headed(name)).count();
+        match item.side_name(&self.apart).filter(|_| item.side) {
+            // What names both sides compares them, and belongs to neither.
+            Some(own) => named > 1 || !says(own) && (named > 0 || under != 1 || !headed(own)),
+            None => named == 0 && under == 0,
+        }
     }
 
     /// The score of a sentence for one item; 0 where it does not answer it.
@@ -250,59 +309,22 @@ impl RelevanceScorer {
             question = question.max(to_item);
         }
         let SentenceView { text, spaced, early, .. } = *view;
+        if self.is_on_neither_side(item_matcher, view) {
+            return Ok(0.0);
+        }
         let aspect = self.aspect_match(&item_matcher.aspect, view);
         if item_matcher.core {
-            let mut relevance =
-                to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
-            let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
-            if item_matcher.kind == QuestionKind::Comparison
-                && !self.apart.iter().all(|it| has_phrase(spaced, it))
-            {
-                fit *= MISSING_SIDE_WEIGHT;
-            }
-            // Under a title that asks the same, a step or a member need not repeat the question.
-            let topical = self.coverage(&item_matcher.terms, view.topic);
-            if item_matcher.kind == QuestionKind::List && view.listed {
-                fit = fit.max(LISTED_MEMBER_FIT);
-            }
-            if topical >= MIN_PAGE_TOPIC_OVERLAP
-                && fit >= MIN_TOPICAL_FIT
-                && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
-            {
-                relevance = relevance
-                    .max(PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance);
-            }
-            if relevance < MIN_RELEVANCE {
-                return Ok(0.0);
-            }
-            // A sentence without the form of an answer is only on the subject.
-            let shaped = !matches!(
-                item_matcher.kind,
-                QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
-            );
-            // A part has the subject in common with the other parts, and only its own words tell it from them.
-            let part = item_matcher.facet.is_none();
-            let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
-            let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
-                1.0
-            } else if part {
-                OTHER_PART_WEIGHT
-            } else {
-                ONLY_ON_SUBJECT_WEIGHT
-            };
-            beside *= other_aspect + (1.0 - other_aspect) * aspect;
-            if !part && !self.matches_head(view.own) && !self.matches_head(view.topic) {
-                beside *= OTHER_HEAD_WEIGHT;
-            }
-            let matter = MATCHED_WORDS_WEIGHT * relevance
-                + TOPIC_SIMILARITY_WEIGHT * self.topic_similarity(view.own);
-            return Ok(beside
-                * (CORE_MATTER_WEIGHT * matter
-                    + CORE_FIT_WEIGHT * fit
-                    + CORE_EARLY_WEIGHT * early));
+            return self.core_score(item_matcher, view, [question, to_item, aspect]);
         }
         if item_matcher.side {
             return Ok(side_score(to_item, question, early));
+        }
+        // A figure on the subject alone is no figure on what is asked of it.
+        let is_named = |term: &WeightedTerm| view.own.binary_search(&term.id).is_ok();
+        let strict = item_matcher.kind == QuestionKind::HowTo
+            || item_matcher.facet.is_some_and(|facet| facet.numbers);
+        if strict && !item_matcher.aspect.is_empty() && !item_matcher.aspect.iter().any(is_named) {
+            return Ok(0.0);
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
         if cue < MIN_FACET_CUE_FIT
@@ -319,6 +341,73 @@ impl RelevanceScorer {
                 + FACET_QUESTION_WEIGHT * question
                 + FACET_CUE_WEIGHT * cue
                 + FACET_EARLY_WEIGHT * early))
+    }
+
+    /// The score of a sentence for an item on the question itself or a part of it, from how far it matches the question, the item and
+    /// what is asked of the subject.
+    fn core_score(
+        &self,
+        item_matcher: &ItemMatcher,
+        view: &SentenceView<'_>,
+        [question, to_item, mut aspect]: [f32; 3],
+    ) -> Result<f32> {
+        let SentenceView { text, spaced, early, .. } = *view;
+        // What stands under a heading that asks the question need not repeat its words.
+        let headed = match item_matcher.facet {
+            Some(_) if Self::is_told_under_heading(item_matcher.kind) => view.headed,
+            _ => 0.0,
+        };
+        let mut relevance = to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
+        let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
+        if item_matcher.kind == QuestionKind::Comparison
+            && !self.apart.iter().all(|it| it.is_in(text))
+        {
+            fit *= MISSING_SIDE_WEIGHT;
+        }
+        // Under a title that asks the same, a step or a member need not repeat the question.
+        let topical = self.coverage(&self.known_terms(&item_matcher.terms), view.topic);
+        if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
+            fit = fit.max(LISTED_MEMBER_FIT);
+        }
+        if headed > 0.0 {
+            relevance = relevance.max(HEADED_RELEVANCE * headed);
+            fit = if fit >= HEADED_FIT { HEADED_FORM_FIT.max(fit) } else { HEADED_FIT };
+            aspect = 1.0;
+        }
+        if topical >= MIN_PAGE_TOPIC_OVERLAP
+            && fit >= MIN_TOPICAL_FIT
+            && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
+        {
+            relevance =
+                relevance.max(PAGE_TOPIC_WEIGHT * topical + TOPICAL_RELEVANCE_WEIGHT * relevance);
+        }
+        if relevance < MIN_RELEVANCE {
+            return Ok(0.0);
+        }
+        // A sentence without the form of an answer is only on the subject.
+        let shaped = !matches!(
+            item_matcher.kind,
+            QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
+        );
+        // A part has the subject in common with the other parts, and only its own words tell it from them.
+        let part = item_matcher.facet.is_none();
+        let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
+        let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
+            1.0
+        } else if part {
+            OTHER_PART_WEIGHT
+        } else {
+            ONLY_ON_SUBJECT_WEIGHT
+        };
+        beside *= other_aspect + (1.0 - other_aspect) * aspect;
+        let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
+        if !part && !named {
+            beside *= OTHER_HEAD_WEIGHT;
+        }
+        let matter = MATCHED_WORDS_WEIGHT * relevance
+            + TOPIC_SIMILARITY_WEIGHT * self.topic_similarity(view.own);
+        Ok(beside
+            * (CORE_MATTER_WEIGHT * matter + CORE_FIT_WEIGHT * fit + CORE_EARLY_WEIGHT * early))
     }
 }
 

@@ -160,6 +160,7 @@ impl RelevanceScorer {
             terms,
             facet: None,
             side: false,
+            side_text: String::new(),
             of_sides: false,
         });
     }

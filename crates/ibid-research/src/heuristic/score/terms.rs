@@ -1,8 +1,10 @@
 //! The content words of a question: their weights, related words, and names.
-use crate::thresholds::{QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
+use crate::prompts;
+use crate::thresholds::{ASPECT_VERB_WEIGHT, QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
 use std::collections::HashMap;
 
-use crate::heuristic::intake::{content_weight, is_weak};
+use crate::heuristic::asked_head::asked_head;
+use crate::heuristic::intake::{asked_verb, content_weight, is_weak};
 use crate::heuristic::lexicon::{StemInterner, derived_words};
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
@@ -22,6 +24,7 @@ pub(super) fn terms_of(
     terms: &[String],
 ) -> Vec<WeightedTerm> {
     let mut found: Vec<WeightedTerm> = Vec::new();
+    let text = &*thesaurus::single_words(text);
     for token in tokens(text) {
         let weight = content_weight(text, &token);
         if weight <= 0.0 || is_stop_word(&token.text) {
@@ -86,7 +89,25 @@ pub(super) fn aspect_terms(
     let subject: Vec<u32> = lexicon.ids(subject);
     let mut terms = terms_of(lexicon, asked, &[]);
     terms.retain(|term| term.weight >= 1.0 && !subject.contains(&term.id));
+    if terms.is_empty()
+        && let Some(id) = asked_word(lexicon, asked).filter(|id| !subject.contains(id))
+    {
+        terms.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
+    }
     terms
+}
+
+/// The one word that says what is asked, of a question whose other words say little: "maintain" of "how do I maintain a roof",
+/// "last" of "how long does a roof last".
+pub(super) fn asked_word(lexicon: &mut StemInterner, asked: &str) -> Option<u32> {
+    let words = prompts::phrases().ok()?;
+    let plain = thesaurus::single_words(asked);
+    let verb = || asked_verb(&plain).map(|verb| verb.text);
+    // "What is it made from" asks for no making.
+    let first = tokens(&plain).into_iter().next()?.text;
+    let head = asked_head(asked, words).filter(|_| matches!(first.as_str(), "how" | "which"));
+    let word = head.or_else(verb)?;
+    (!words.sentence.light_verbs.contains(&word)).then(|| lexicon.id(&word))
 }
 
 /// For each word of the texts, its replacements: near-synonyms and words of the same field.
@@ -96,6 +117,7 @@ pub(super) fn related_terms<'a>(
 ) -> HashMap<u32, Vec<(u32, f32)>> {
     let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
     for text in texts {
+        let text = &*thesaurus::single_words(text);
         for token in tokens(text).into_iter().filter(|token| !is_stop_word(&token.text)) {
             let own = lexicon.id(&token.text);
             let stem = stem(&token.text);

@@ -1,6 +1,7 @@
 //! What a yes-or-no question claims: its verb, its amounts, and whether it asks if something is enough.
-use crate::heuristic::intake::{HELPING_VERBS, content_weight, is_verb};
+use crate::heuristic::intake::{content_weight, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
+use crate::heuristic::question_kind::HELPING_VERBS;
 use crate::heuristic::sentence::measures;
 use crate::prompts::SentenceWords;
 use ibid_core::domain::words::{Number, Token, is_stop_word, tokens};

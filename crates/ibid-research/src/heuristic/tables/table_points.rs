@@ -128,6 +128,7 @@ impl TablePoints {
             early: true,
             listed: false,
             has_head: true,
+            headed: false,
         })
     }
 

@@ -1,0 +1,121 @@
+//! Reports without a model over a small folder: what stands under a heading that asks the question answers it, in the words of everyday.
+use crate::cli::TestHome;
+
+const CARE: &str = "A year of care for a sailing dinghy
+
+Written for the boat club, 14 March 2024
+
+IN SPRING
+Wash the hull with fresh water, because salt eats the varnish within a season. Oil the blocks of the sheets.
+
+IN AUTUMN
+Dry the sails on a line for a day before you fold them. Loosen the shrouds, so that the mast does not bend.
+
+WHAT IT COSTS
+A year of varnish and oil costs about 90 euros.
+";
+
+const BUILD: &str = "# How to build a sailing dinghy
+
+A sailing dinghy of four metres takes two people a whole winter.
+
+1. Cut the planks to the lines of the plan and mark them.
+2. Glue the planks to the frames and wait for two days.
+3. Paint the hull three times and sand it each time.
+";
+
+const LEAKS: &str = "# Dinghies that take in water
+
+A sailing dinghy stands on the beach for half of its life.
+
+## Why do dinghies leak?
+
+Wood shrinks in the sun and swells in the sea, and each summer the seams open wider. A dinghy that lay dry for \
+eight weeks takes in 40 litres an hour. This is because the caulking has lost its grip.
+
+## Rules against fire on board
+
+- Keep petrol in a locker that drains over the side.
+- Carry a blanket within reach of the stove.
+- Never fill a lamp while it burns.
+
+## Is a dinghy safe for children?
+
+Children of eight years sail alone in the lagoon of the club. In the open sea an adult goes with them.
+";
+
+fn rule(year: u32, days: u32) -> String {
+    format!(
+        "---\ntitle: \"Rules of the harbour for small boats, edition {year}\"\ndate: {year}-03-01\n\
+         url: https://harbour.example/{year}\n---\n\n# Rules of the harbour for small boats, edition {year}\n\n\
+         The maximum stay of a small boat at the pier is {days} days.\n"
+    )
+}
+
+/// The report on a question from these documents.
+fn report(question: &str) -> String {
+    let desk = TestHome::new();
+    desk.write("club/care.txt", CARE);
+    desk.write("club/build.md", BUILD);
+    desk.write("club/leaks.md", LEAKS);
+    desk.write("club/rules-2012.md", &rule(2012, 21));
+    desk.write("club/rules-2022.md", &rule(2022, 14));
+    let folder = desk.path("club").display().to_string();
+    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out
+}
+
+/// Its short answer.
+fn short(report: &str) -> &str {
+    let line = report.lines().find(|line| line.starts_with("> **Short answer"));
+    line.unwrap_or_default()
+}
+
+#[test]
+fn looking_after_is_care_and_begins_with_the_first_step() {
+    let told = report("How do I look after a sailing dinghy?");
+    let short = short(&told);
+    assert!(short.contains("Wash the hull with fresh water"), "{told}");
+    assert!(!short.contains("planks"), "{told}");
+    let steps: Vec<usize> = ["1. Wash the hull", "2. Oil the blocks", "3. Dry the sails"]
+        .iter()
+        .map(|step| told.find(step).unwrap_or_else(|| panic!("{step}: {told}")))
+        .collect();
+    assert!(steps.is_sorted(), "{told}");
+    // A text file is cited by its title and date.
+    assert!(told.contains("*A year of care for a sailing dinghy*, 2024-03-14"), "{told}");
+}
+
+#[test]
+fn a_reason_stands_under_the_heading_that_asks_for_it_and_in_the_next_sentence() {
+    let told = report("Why do dinghies leak?");
+    let short = short(&told);
+    assert!(short.contains("Wood shrinks in the sun"), "{told}");
+    assert!(short.contains("This is because the caulking has lost its grip."), "{told}");
+}
+
+#[test]
+fn a_list_under_a_heading_that_asks_for_it_is_told_whole() {
+    let told = report("What rules are there against fire on a dinghy?");
+    assert!(short(&told).contains("Keep petrol in a locker"), "{told}");
+    for member in ["- Keep petrol", "- Carry a blanket", "- Never fill a lamp"] {
+        assert!(told.contains(member), "{member}: {told}");
+    }
+}
+
+#[test]
+fn a_newer_edition_wins_and_the_older_is_no_disagreement() {
+    let told = report("What is the maximum stay of a small boat at the pier?");
+    assert!(short(&told).contains("14 days"), "{told}");
+    assert!(!told.contains("Sources disagree"), "{told}");
+    assert!(told.contains("the edition that replaces it has 14"), "{told}");
+    assert!(told.contains("replaced by a newer edition"), "{told}");
+}
+
+#[test]
+fn what_says_nothing_is_left_out() {
+    let told = report("Is a dinghy safe for children?");
+    assert!(short(&told).contains("sail alone in the lagoon"), "{told}");
+    for empty in ["Answered on", "The question is answered", "## Evidence table"] {
+        assert!(!told.contains(empty), "{empty}: {told}");
+    }
+}

@@ -1,0 +1,92 @@
+//! A plain text as a document: its first line may be its title, lines in capitals are headings, and a date may stand at its top.
+use ibid_core::domain::{Block, BlockKind};
+
+use crate::parsed_document::ParsedDocument;
+use crate::{dates, plain_text};
+
+/// Maximum length of a title or heading, in bytes.
+const MAX_HEADING_BYTES: usize = 120;
+/// Blocks at the top, title included, that may give the date.
+const DATED_BLOCKS: usize = 2;
+
+/// Reads a plain text.
+pub(crate) fn read(text: &str) -> ParsedDocument {
+    let mut blocks = plain_text::blocks(text);
+    let several = blocks.len() > 1;
+    let date = if several && blocks.first().is_some_and(is_title) {
+        blocks.iter().take(DATED_BLOCKS).find_map(|block| dates::normalise(&block.text))
+    } else {
+        None
+    };
+    for (nth, block) in blocks.iter_mut().enumerate() {
+        let level = match nth {
+            0 if several && is_title(block) => 1,
+            _ if is_in_capitals(block) => 2,
+            _ => continue,
+        };
+        block.kind = BlockKind::Heading;
+        block.level = level;
+    }
+    ParsedDocument {
+        date_source: date.as_ref().map(|_| "text".to_owned()),
+        date,
+        blocks,
+        ..ParsedDocument::default()
+    }
+}
+
+/// Whether a block may be a title: short, of several words, and not a whole sentence.
+fn is_title(block: &Block) -> bool {
+    let text = block.text.trim();
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    block.kind == BlockKind::Prose
+        && text.len() <= MAX_HEADING_BYTES
+        && text.split_whitespace().count() >= 2
+        && text.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
+        && !text.ends_with(['.', ',', ';', ':', '。'])
+        && letters * 2 > text.len()
+}
+
+/// Whether a block is a heading in capitals: "MARCH OR APRIL".
+fn is_in_capitals(block: &Block) -> bool {
+    let text = block.text.trim();
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    block.kind == BlockKind::Prose
+        && text.len() <= MAX_HEADING_BYTES
+        && letters >= 4
+        && letters * 2 > text.len()
+        && !text.chars().any(char::is_lowercase)
+        && !text.ends_with(['.', ',', ';'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_of_a_text_is_its_title_and_gives_its_date() {
+        let text = "Minutes of the boat club, 3 May 2023\n\nBEFORE THE SEASON\nWash the hull with fresh water.\n\nThe jetty was \
+                    mended.\n";
+        let read = read(text);
+        let headings: Vec<(&str, u8)> = read
+            .blocks
+            .iter()
+            .filter(|block| block.kind == BlockKind::Heading)
+            .map(|block| (block.text.as_str(), block.level))
+            .collect();
+        assert_eq!(
+            headings,
+            [("Minutes of the boat club, 3 May 2023", 1), ("BEFORE THE SEASON", 2)]
+        );
+        assert_eq!(read.date.as_deref(), Some("2023-05-03"));
+    }
+
+    #[test]
+    fn a_text_that_begins_with_a_sentence_has_no_title_and_no_date() {
+        for text in ["The club met on 3 May 2023.\n\nNobody came.\n", "One line alone"] {
+            let read = read(text);
+            assert!(read.blocks.iter().all(|block| block.kind == BlockKind::Prose), "{text}");
+            assert_eq!(read.date, None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The word of a question that an answer must have.
+use ibid_core::domain::words::{is_stop_word, tokens};
+
+use super::intake::is_verb;
+use crate::prompts::Phrases;
+use crate::thesaurus;
+
+/// The word that an answer must have, or one like it, in lower case: "population" of "what is the population of Lagos",
+/// "maintain" of "what does it cost to maintain a roof", "find" of "how do you find a leak". `None` where the question names
+/// none, or one of those that answers seldom repeat, such as "role" and "effect".
+pub(crate) fn asked_head(asked: &str, words: &Phrases) -> Option<String> {
+    let asked = &*thesaurus::single_words(asked);
+    let tokens = tokens(asked);
+    let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
+    let generic = |word: &str| words.question.generic_heads.contains(word);
+    let to = texts
+        .windows(2)
+        .position(|two| two[1] == "to" && matches!(two[0], "cost" | "costs" | "takes" | "take"));
+    let head = match texts.as_slice() {
+        ["what", "is" | "are" | "was" | "were", rest @ ..] => {
+            const JOINTS: &[&str] = &["of", "for", "in", "on", "at", "under", "between", "from"];
+            let end = rest.iter().position(|word| JOINTS.contains(word))?;
+            rest[..end].last().copied()
+        }
+        ["what" | "how", ..] if to.is_some() => to.and_then(|at| texts.get(at + 2).copied()),
+        ["how", "should" | "can" | "must", .., last] if last.ends_with("ed") => Some(*last),
+        ["how", "do" | "does" | "did" | "can" | "could" | "should", ..] => {
+            const PRONOUNS: &[&str] = &["i", "you", "we", "they", "one", "people"];
+            let verb = |word: &&&str| is_verb(word) && !is_stop_word(word);
+            match texts.get(2..4) {
+                Some([who, does]) if PRONOUNS.contains(who) => Some(*does),
+                _ => texts[2..].iter().skip(1).find(verb).copied(),
+            }
+        }
+        ["how", "is" | "are", .., last] if last.ends_with("ed") => Some(*last),
+        ["which" | "what", noun, does, ..] if !is_stop_word(noun) && is_verb(does) => Some(*does),
+        _ => None,
+    }?;
+    (!is_stop_word(head) && !generic(head)).then(|| head.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts;
+
+    #[test]
+    fn the_word_that_an_answer_must_have_is_told() {
+        let words = prompts::phrases().unwrap();
+        for (asked, head) in [
+            ("What is the population of Lagos?", Some("population")),
+            ("What does it cost to maintain a green roof?", Some("maintain")),
+            ("How do you install a green roof?", Some("install")),
+            ("How do I look after a green roof?", Some("upkeep")),
+            ("What is the role of p53 in apoptosis?", None),
+            ("Is cork strong?", None),
+        ] {
+            assert_eq!(asked_head(asked, words).as_deref(), head, "{asked}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The sections of the extractive report.
+use super::order::{reading_order, steps_by_page};
+use super::word_budget::WordBudget;
+use crate::draft::{DraftLine, DraftSection};
+use crate::heuristic::claim_clusters::{ClaimCluster, select_by_mmr};
+use crate::heuristic::procedure::{is_step, whole_procedures};
+use crate::heuristic::ranked_points::RankedPoint;
+use crate::heuristic::score::RelevanceScorer;
+use crate::prompts;
+use crate::thresholds::{MIN_SECTION_SCORE_SHARE, MIN_SECTION_WORTH_SHARE, MIN_STEP_FIT};
+use ibid_core::Result;
+use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, SectionLayout, Stance};
+
+/// Maximum number of sentences of the section on the question itself, and of the others.
+const CORE_SENTENCES: usize = 9;
+const SIDE_SENTENCES: usize = 5;
+/// The same for a procedure or a list, which is told whole.
+const MAX_STEPS: usize = 16;
+/// Number of items from which a list answers a question for one.
+pub(super) const MIN_LIST_MEMBERS: usize = 3;
+
+/// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
+pub(super) fn sections_by_item(
+    brief: &Brief,
+    scorer: &RelevanceScorer,
+    ranked: &[RankedPoint<'_>],
+    parts: &[(ItemId, Vec<RankedPoint<'_>>)],
+    page: &mut WordBudget<'_>,
+) -> Result<Vec<DraftSection>> {
+    let notes = page.notes;
+    let mut sections = Vec::new();
+    for planned in &notes.plan.writing.sections {
+        let mut paragraphs = Vec::new();
+        let mut layout = SectionLayout::Prose;
+        for id in &planned.items {
+            let asked = is_core_item(notes, *id) || !parts.is_empty() && scorer.asks_part(*id);
+            let kind = scorer.part_question(*id).map_or(brief.kind, |part| part.0);
+            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == *id) {
+                Some((_, ranking)) => ranking.clone(),
+                None if asked => ranked.to_vec(),
+                None => {
+                    ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
+                }
+            };
+            paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
+            let lists = |it: &&RankedPoint<'_>| it.listed && it.point.items.first() == Some(id);
+            let listed = own.iter().filter(lists).count() >= MIN_LIST_MEMBERS;
+            layout = match asked.then_some(kind) {
+                Some(QuestionKind::HowTo) => SectionLayout::Steps,
+                Some(_) if listed => SectionLayout::List,
+                Some(QuestionKind::List) => SectionLayout::List,
+                _ => layout,
+            };
+        }
+        if !paragraphs.is_empty() {
+            let (title, item) = (planned.title.clone(), planned.items.first().copied());
+            sections.push(DraftSection { title, item, layout, paragraphs });
+        }
+    }
+    let facets = prompts::plan_words()?;
+    let beside = |it: &DraftSection| {
+        it.item.is_some_and(|id| !is_core_item(notes, id))
+            && facets.facet_by_heading(&it.title).is_some()
+    };
+    gather_strays(&mut sections, beside, &prompts::phrases()?.synthesis.further);
+    Ok(sections)
+}
+
+/// Puts the sections of a single sentence each, besides those on the question itself, together under one heading: one stray sentence
+/// is no section.
+fn gather_strays(
+    sections: &mut Vec<DraftSection>,
+    beside: impl Fn(&DraftSection) -> bool,
+    title: &str,
+) {
+    let stray = |it: &mut DraftSection| {
+        beside(it) && it.paragraphs.iter().map(Vec::len).sum::<usize>() == 1
+    };
+    let strays: Vec<DraftSection> = sections.extract_if(.., stray).collect();
+    let lines: Vec<DraftLine> = strays.into_iter().flat_map(|it| it.paragraphs).flatten().collect();
+    if !lines.is_empty() {
+        sections.push(DraftSection {
+            title: title.to_owned(),
+            item: None,
+            layout: SectionLayout::List,
+            paragraphs: vec![lines],
+        });
+    }
+}
+
+/// Whether an item is the question itself.
+pub(super) fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
+    notes.plan.items().first().is_some_and(|item| item.id == id)
+}
+
+/// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
+/// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
+fn section(
+    notes: &EvidenceStore,
+    item: ItemId,
+    wanted: Option<QuestionKind>,
+    ranked: &[RankedPoint<'_>],
+    page: &mut WordBudget<'_>,
+) -> Vec<Vec<DraftLine>> {
+    let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
+    // A list is told whole, though the short answer begins it.
+    let told = |it: &RankedPoint<'_>| {
+        !wanted.is_some_and(|kind| is_step(kind, it)) && !page.is_fresh(it.point)
+    };
+    let own: Vec<&RankedPoint<'_>> =
+        ranked.iter().filter(|it| it.point.items.first() == Some(&item) && !told(it)).collect();
+    let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
+    let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
+    // Half a procedure or half a list is of no use: a step or item stays, however few words it has of the question. So does
+    // what says yes or no.
+    let whole = |it: &RankedPoint<'_>| {
+        let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
+        let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
+        let under_heading = it.headed && wanted.is_some_and(|kind| kind != QuestionKind::HowTo);
+        step || it.listed || under_heading || wanted == Some(QuestionKind::YesNo) && decides
+    };
+    let steps: Vec<&ClaimCluster> = own
+        .iter()
+        .filter(|it| wanted.is_some_and(|kind| is_step(kind, it)))
+        .map(|it| it.point)
+        .collect();
+    let in_list = |point: &ClaimCluster| steps.iter().any(|step| std::ptr::eq(*step, point));
+    let already: &[Vec<u32>] = if steps.is_empty() { &page.used } else { &[] };
+    let own: Vec<(&ClaimCluster, f32)> = own
+        .into_iter()
+        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || whole(it))
+        .filter(|it| wanted.is_none() || it.worth >= top * MIN_SECTION_WORTH_SHARE || whole(it))
+        .map(|it| (it.point, it.worth))
+        .collect();
+    let most = if steps.len() > most { MAX_STEPS } else { most };
+    let picked = select_by_mmr(&own, already, most, page.room);
+    let chosen: Vec<&ClaimCluster> = picked.into_iter().map(|nth| own[nth].0).collect();
+    let ordered = match wanted {
+        Some(QuestionKind::HowTo) => {
+            let listed = |it: &&RankedPoint<'_>| it.listed && in_list(it.point);
+            let lists = ranked.iter().filter(listed).count() >= MIN_LIST_MEMBERS;
+            let member = |point: &ClaimCluster| {
+                let own = ranked.iter().find(|it| std::ptr::eq(it.point, point));
+                in_list(point) && (!lists || own.is_some_and(|it| it.listed))
+            };
+            whole_procedures(steps_by_page(notes, chosen), member)
+        }
+        Some(QuestionKind::List) => steps_by_page(notes, chosen),
+        Some(_) if steps.len() >= MIN_LIST_MEMBERS => {
+            whole_procedures(steps_by_page(notes, chosen), in_list)
+        }
+        _ => reading_order(notes, &chosen),
+    };
+    ordered
+        .into_iter()
+        .map(|paragraph| paragraph.into_iter().map(|it| page.write_point(it)).collect())
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! Steps of a procedure, members of a list and what stands under a heading that asks the question: they belong together and keep
+//! the order of their page.
+use crate::thresholds::{MIN_ANSWER_WORTH, MIN_STEP_FIT, MIN_SUMMARY_WORTH_SHARE};
+use ibid_core::domain::{EvidenceStore, QuestionKind};
+
+use super::claim_clusters::ClaimCluster;
+use super::ranked_points::RankedPoint;
+
+/// Number of steps of one page from which they are a procedure.
+const MIN_STEPS: usize = 2;
+/// Number of items of a page from which they are a list that answers.
+const MIN_LISTED: usize = 3;
+/// Number of the best steps by which pages are compared: a longer procedure is not the better one.
+const COMPARED_STEPS: usize = 4;
+/// Maximum number of words of the sentence that sums up a procedure.
+const SUMMARY_WORDS: usize = 40;
+
+/// Whether a point is a step of a procedure or a member of a list.
+pub(crate) fn is_step(kind: QuestionKind, it: &RankedPoint<'_>) -> bool {
+    it.listed || kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT
+}
+
+/// The place of a point: its source and its first sentence.
+fn place(notes: &EvidenceStore, point: &ClaimCluster) -> (u32, usize) {
+    let first = point.evidence.first().map(|nth| &notes.evidence[*nth]);
+    first.map_or((0, 0), |it| (it.source.number(), it.passage.first()))
+}
+
+/// The steps of the page with the best procedure, in their order; empty where no page has one.
+pub(crate) fn leading_steps<'a>(
+    kind: QuestionKind,
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+) -> Vec<RankedPoint<'a>> {
+    let least = if kind == QuestionKind::HowTo { MIN_STEPS } else { MIN_LISTED };
+    let mut pages: Vec<(u32, Vec<RankedPoint<'a>>)> = Vec::new();
+    for it in ranked.iter().filter(|it| is_step(kind, it)) {
+        let page = place(notes, it.point).0;
+        match pages.iter_mut().find(|row| row.0 == page) {
+            Some(row) => row.1.push(*it),
+            None => pages.push((page, vec![*it])),
+        }
+    }
+    let weight = |steps: &[RankedPoint<'_>]| -> f32 {
+        steps.iter().take(COMPARED_STEPS).map(|it| it.worth).sum()
+    };
+    let whole = pages.into_iter().map(|row| row.1).filter(|steps| steps.len() >= least);
+    let mut best: Vec<RankedPoint<'a>> = Vec::new();
+    for steps in whole {
+        if best.is_empty() || weight(&steps) > weight(&best) {
+            best = steps;
+        }
+    }
+    // Beside a list of steps, a sentence elsewhere that tells what to do is none of them.
+    if best.iter().filter(|it| it.listed).count() >= MIN_LISTED {
+        best.retain(|it| it.listed);
+    }
+    best.sort_by_key(|it| place(notes, it.point));
+    best
+}
+
+/// The short answer of a procedure or a list, at most `words` words: what sums it up, then how it begins. Empty where
+/// no page has one, or where another sentence answers better.
+pub(crate) fn short_answer<'a>(
+    kind: QuestionKind,
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+    words: usize,
+) -> Vec<&'a ClaimCluster> {
+    let Some(top) = ranked.first() else {
+        return Vec::new();
+    };
+    let mut steps = leading_steps(kind, notes, ranked);
+    if steps.is_empty() && top.headed {
+        // What stands under a heading that asks the question answers it from its beginning.
+        let page = place(notes, top.point).0;
+        steps = ranked.iter().filter(|it| it.headed).copied().collect();
+        steps.retain(|it| place(notes, it.point).0 == page);
+        steps.sort_by_key(|it| place(notes, it.point));
+    }
+    let Some(first) = steps.first() else {
+        return Vec::new();
+    };
+    let (page, begins) = place(notes, first.point);
+    let best = steps.iter().map(|it| it.worth).fold(0.0, f32::max);
+    if kind != QuestionKind::HowTo && best < top.worth * MIN_SUMMARY_WORTH_SHARE {
+        return Vec::new();
+    }
+    let sums_up = |it: &&RankedPoint<'_>| {
+        let (own, at) = place(notes, it.point);
+        own == page
+            && at < begins
+            && !is_step(kind, it)
+            && it.point.words <= SUMMARY_WORDS
+            && it.worth >= (top.worth * MIN_SUMMARY_WORTH_SHARE).max(MIN_ANSWER_WORTH)
+    };
+    let summary = ranked.iter().find(sums_up);
+    let mut room = words;
+    let mut taken = Vec::new();
+    for it in summary.into_iter().chain(&steps).take(MIN_LISTED) {
+        if it.point.words > room {
+            break;
+        }
+        room -= it.point.words;
+        taken.push(it.point);
+    }
+    taken
+}
+
+/// Leaves out of the pages of a procedure what is no step and pages with a single step, where a page has several.
+pub(crate) fn whole_procedures(
+    pages: Vec<Vec<&ClaimCluster>>,
+    is_step: impl Fn(&ClaimCluster) -> bool,
+) -> Vec<Vec<&ClaimCluster>> {
+    let count = |page: &[&ClaimCluster]| page.iter().filter(|it| is_step(it)).count();
+    if !pages.iter().any(|page| count(page) > MIN_STEPS) {
+        return pages;
+    }
+    let whole = pages.into_iter().filter(|page| count(page) >= MIN_STEPS);
+    whole.map(|page| page.into_iter().filter(|it| is_step(it)).collect()).collect()
+}

@@ -1,0 +1,139 @@
+//! Whether the heading of a section asks what the question asks, so that what stands under it answers, in whatever words.
+use crate::heuristic::intake::content_weight;
+use crate::heuristic::sentence::is_imperative;
+use crate::thresholds::{
+    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_PAGE_TOPIC_OVERLAP,
+    MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
+};
+use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::{BlockKind, Evidence, Page, QuestionKind, SourceId};
+
+use super::item_matchers::ItemMatcher;
+use super::page::{PageInput, PageSentences};
+use super::scorer::RelevanceScorer;
+use super::terms::WeightedTerm;
+
+/// Number of lines of a page, title included, that open it.
+const OPENING_LINES: usize = 4;
+
+impl RelevanceScorer {
+    /// How nearly a heading asks what the question asks, 0 to 1; 0 where it asks something else. It has something of what is
+    /// asked of the subject; with the title of its page and what opens the page it has the question; and it has little besides.
+    pub(super) fn heading_match(&mut self, heading: &str, lines: &PageSentences) -> f32 {
+        let own = self.ids(heading);
+        let question = self.known_terms(&self.question);
+        // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
+        let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
+        let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;
+        // "How many plants" names one word in four of "which plants survive in a thin layer of soil".
+        let met = aspect.iter().filter(|term| names(term)).count();
+        let named = met * 2 >= aspect.len().max(1) && met > 0
+            || self.names_rarest(heading, &own, &question);
+        if own.is_empty() || !named || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
+            return 0.0;
+        }
+        let mut under_title = [own.as_slice(), &lines.title].concat();
+        let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
+        let mut on_page: Vec<u32> = under_title.iter().chain(opening).copied().collect();
+        on_page.sort_unstable();
+        under_title.sort_unstable();
+        let mut asked = self
+            .share_in_use(&aspect, heading)
+            .max(TITLE_ASPECT_WEIGHT * self.coverage(&aspect, &under_title));
+        if self.names_rarest(heading, &own, &question) {
+            asked = asked.max(TITLE_ASPECT_WEIGHT);
+        }
+        let whole = self.coverage(&question, &on_page);
+        if asked < MIN_HEADING_ASPECT || whole < MIN_HEADING_TOPIC {
+            return 0.0;
+        }
+        f32::midpoint(asked, whole)
+    }
+
+    /// Whether a heading begins as the question does, "Why …", and has its most telling word.
+    fn names_rarest(&self, heading: &str, own: &[u32], question: &[WeightedTerm]) -> bool {
+        let first = |text: &str| tokens(text).first().map(|word| word.text.clone());
+        let rarest = question.iter().max_by(|a, b| self.weight(a).total_cmp(&self.weight(b)));
+        first(heading) == first(&self.question_text)
+            && first(heading).is_some_and(|word| matches!(word.as_str(), "why" | "how"))
+            && rarest.is_some_and(|term| own.binary_search(&term.id).is_ok())
+    }
+
+    /// The terms of which the pages read have the word or one like it; all terms where they have none. A word that no page has
+    /// tells no page from another.
+    pub(super) fn known_terms(&self, terms: &[WeightedTerm]) -> Vec<WeightedTerm> {
+        let met = |id: &u32| self.sentence_counts.get(id).is_some_and(|n| *n > 0);
+        let known = |term: &&WeightedTerm| {
+            let kin = self.related.get(&term.id).map_or(&[][..], Vec::as_slice);
+            met(&term.id) || kin.iter().any(|pair| pair.1 >= MIN_WORD_MATCH && met(&pair.0))
+        };
+        let found: Vec<WeightedTerm> = terms.iter().filter(known).copied().collect();
+        if found.is_empty() { terms.to_vec() } else { found }
+    }
+
+    /// Share of the content words of a heading that the question has.
+    fn asked_share(&mut self, heading: &str) -> f32 {
+        let words = tokens(heading);
+        let telling = |text: &str| !is_stop_word(text);
+        let (mut all, mut met) = (0.0, 0.0);
+        for word in words.iter().filter(|word| telling(&word.text)) {
+            let weight = content_weight(heading, word);
+            let id = self.lexicon.id(&word.text);
+            let asked = self
+                .question
+                .iter()
+                .any(|term| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH);
+            all += weight;
+            met += if asked { weight } else { 0.0 };
+        }
+        if all > 0.0 { met / all } else { 0.0 }
+    }
+
+    /// Whether what stands under a heading that asks the same answers a question of this kind: a figure, a date or a name
+    /// must stand in the sentence itself.
+    pub(super) fn is_told_under_heading(kind: QuestionKind) -> bool {
+        matches!(
+            kind,
+            QuestionKind::HowTo
+                | QuestionKind::Why
+                | QuestionKind::List
+                | QuestionKind::Open
+                | QuestionKind::YesNo
+                | QuestionKind::Causal
+        )
+    }
+
+    /// Notes a step of a page whose title asks how to do what the question asks.
+    pub(super) fn note_step_under_title(
+        &mut self,
+        reading: &PageInput<'_>,
+        n: usize,
+        lines: &PageSentences,
+    ) {
+        let how_to =
+            |it: &&ItemMatcher| it.core && it.facet.is_some() && it.kind == QuestionKind::HowTo;
+        let Some(matcher) = self.item_matchers.iter().find(how_to) else {
+            return;
+        };
+        let strength = self.coverage(&self.known_terms(&matcher.terms), &lines.title);
+        let opening = reading.page.sentence(n).to_lowercase();
+        if strength >= MIN_PAGE_TOPIC_OVERLAP && is_imperative(&opening, &self.words.sentence) {
+            self.headed.insert((reading.source, n), strength);
+        }
+    }
+
+    /// Notes that sentence `n` stands under a heading that asks the question.
+    pub(super) fn note_headed(&mut self, source: SourceId, page: &Page, n: usize, strength: f32) {
+        self.headed.insert((source, n), strength);
+        if page.sentences()[n].kind == BlockKind::ListItem {
+            self.listed.insert((source, n));
+        }
+    }
+
+    /// How nearly the heading above evidence asks the question, 0 to 1.
+    pub(crate) fn heading_strength(&self, evidence: &Evidence) -> f32 {
+        let places = evidence.passage.first()..=evidence.passage.last();
+        let strengths = places.filter_map(|n| self.headed.get(&(evidence.source, n)).copied());
+        strengths.fold(0.0, f32::max)
+    }
+}

@@ -1,0 +1,50 @@
+//! How the text of a page names one of two things that are compared.
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::{Brief, QuestionKind};
+
+use super::plan::{comparison_sides, distinguishing_words};
+
+/// Maximum number of words between the word that tells a thing from the other and its noun: "extensive green roof".
+const MAX_WORDS_BETWEEN: usize = 1;
+
+/// The name of one side of a comparison.
+pub(crate) struct SideName {
+    /// The stem of the word that tells it from the other side: "cool" of "cool roof".
+    word: String,
+    /// The stem of its noun, "roof"; `None` where the word is all of the name.
+    noun: Option<String>,
+}
+
+impl SideName {
+    /// The names of the two sides; empty for other questions, and where the sides have no word of their own.
+    pub(crate) fn of_brief(brief: &Brief) -> Vec<SideName> {
+        if brief.kind != QuestionKind::Comparison {
+            return Vec::new();
+        }
+        let words = distinguishing_words(brief);
+        let (a, b) = comparison_sides(brief);
+        if words.len() < 2 {
+            return Vec::new();
+        }
+        let name = |(word, side): (&String, &String)| {
+            let last = tokens(side).last().map(|token| stem(&token.text));
+            let word = stem(word);
+            SideName { noun: last.filter(|last| *last != word), word }
+        };
+        words.iter().zip([&a, &b]).map(name).collect()
+    }
+
+    /// Whether `text` names it: "a cool roof", and not "roofs cool the rooms".
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        let words = tokens(text);
+        let stems: Vec<String> = words.iter().map(|token| stem(&token.text)).collect();
+        let Some(noun) = &self.noun else {
+            return stems.contains(&self.word);
+        };
+        (0..stems.len()).filter(|at| stems[*at] == self.word).any(|at| {
+            let after = stems[at + 1..].iter().zip(&words[at + 1..]).take(MAX_WORDS_BETWEEN + 1);
+            let mut run = after.take_while(|(_, token)| !is_stop_word(&token.text));
+            run.any(|(stem, _)| stem == noun)
+        })
+    }
+}

@@ -12,9 +12,9 @@ use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
 
-mod answer;
 mod evidence;
 mod kept_sentences;
+mod opening;
 mod patch;
 mod preview;
 mod section_groups;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Critic, Evidence, EvidenceId, SourceId};
 
-use super::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
+use super::proposal::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
 use crate::draft::{DraftLine, ReportDraft};
 use crate::heuristic::editions::superseded_sources;
 use crate::heuristic::score::RelevanceScorer;

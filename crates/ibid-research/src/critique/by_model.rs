@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::{Critic, Evidence, EvidenceStore, ModelRole};
 use ibid_core::ports::RoleModel;
 
-use super::{DraftChange, ProposedPatch, is_cited, section_lines};
+use super::proposal::{DraftChange, ProposedPatch, is_cited, section_lines};
 use crate::ask::fit::{ContextWindow, PromptPart, fit_parts};
 use crate::ask::shapes::{CritiquePrompt, CritiqueReplyRow, EvidenceRow, FlawKind, SentenceRow};
 use crate::ask::{self};
@@ -30,7 +30,7 @@ pub(super) async fn object(
     let Some(role_model) = llm.role_model(LlmStep::Critique, role) else {
         return Ok(Vec::new());
     };
-    let view = DraftView::new(notes, draft);
+    let view = CriticView::new(notes, draft);
     let window = llm.window(role_model) as usize;
     let question = ctx.brief.effective_question();
     let calls = Critic::ALL.map(|critic| view.ask_critic(role_model, window, question, critic));
@@ -47,7 +47,7 @@ pub(super) async fn object(
 }
 
 /// The draft as the critics see it.
-struct DraftView<'a> {
+struct CriticView<'a> {
     /// Each sentence with the title of its section; `None` for the short answer.
     lines: Vec<(Option<&'a str>, &'a DraftLine)>,
     titles: Vec<&'a str>,
@@ -56,12 +56,12 @@ struct DraftView<'a> {
     notes: &'a EvidenceStore,
 }
 
-impl<'a> DraftView<'a> {
-    fn new(notes: &'a EvidenceStore, draft: &'a ReportDraft) -> DraftView<'a> {
+impl<'a> CriticView<'a> {
+    fn new(notes: &'a EvidenceStore, draft: &'a ReportDraft) -> CriticView<'a> {
         let short = draft.short.iter().map(|line| (None, line));
         let sections = section_lines(draft).map(|(title, line)| (Some(title), line));
         let unused = notes.evidence.iter().filter(|it| !is_cited(draft, it.id));
-        DraftView {
+        CriticView {
             lines: short.chain(sections).collect(),
             titles: draft.sections.iter().map(|section| section.title.as_str()).collect(),
             unused: best_first(notes, unused),

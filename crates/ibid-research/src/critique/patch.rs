@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Evidence, EvidenceId, Objection, PatchOutcome, SectionLayout};
 
-use super::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
+use super::proposal::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
 use crate::draft::{DraftLine, DraftSection, ReportDraft};
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::claim_text;

@@ -1,11 +1,14 @@
 use ibid_core::domain::{
-    Block, BlockKind, Evidence, ItemId, Objection, Page, PageDraft, Plan, SectionLayout, SourceId,
+    Block, BlockKind, Critic, Evidence, EvidenceId, EvidenceStore, ItemId, Objection, Page,
+    PageDraft, Plan, SectionLayout, SourceId,
 };
 
+use super::proposal::section_lines;
 use super::*;
+use crate::draft::DraftLine;
 use crate::draft::DraftSection;
 use crate::heuristic::score::RelevanceScorer;
-use crate::outline::EvidenceAssignment;
+use crate::outline::{EvidenceAssignment, Outline};
 use crate::plan_from_brief;
 use crate::test_support::{brief, draft, evidence};
 

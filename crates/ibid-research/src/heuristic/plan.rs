@@ -87,21 +87,49 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     } else {
         words.facets_of(brief.kind)
     };
+    let criterion = comparison_criterion(&brief.question, &a, &b);
     let scope = comparison_scope(&brief.question, &a, &b);
     let in_place = scope.split(' ').any(|word| word.starts_with(char::is_uppercase));
     for (name, facet) in facets.into_iter().skip(skip) {
         // Where the comparison is for a place, its law counts, and how well each works there; elsewhere, how each fails and what
         // is recommended.
         let other = if in_place { ["drawbacks", "advice"] } else { ["performance", "rules"] };
-        if other.contains(&name) {
+        // Who asks which one cools better does not ask what they cost.
+        let asked = ["comparison", "side_a", "side_b", "limits"];
+        if other.contains(&name) || (criterion.is_some() && !asked.contains(&name)) {
             continue;
         }
         if items.len() >= room.max(MIN_ITEMS) {
             break;
         }
-        items.push(facet_item(brief, facet, &a, &b, items.len()));
+        let mut item = facet_item(brief, facet, &a, &b, items.len());
+        if let Some(criterion) = criterion.as_ref().filter(|_| name.starts_with("side_")) {
+            item.asks = format!("{}: {criterion}", item.heading);
+            item.query = format!("{} {criterion}", item.query);
+        }
+        items.push(item);
     }
     Ok(())
+}
+
+/// By what two things are compared, where the question says so after both: "cools a city" of "A or B: which cools a city better?"
+fn comparison_criterion(question: &str, a: &str, b: &str) -> Option<String> {
+    const WHICH: &[&str] = &["which one", "which of them", "which"];
+    const DEGREES: &[&str] = &["better", "best", "more", "most", "less", "least"];
+    let ends = [a, b].into_iter().filter_map(|side| question.rfind(side).map(|at| at + side.len()));
+    let rest = question[ends.max()?..].trim_start_matches([':', ',', ';', '?', '-', '–', ' ']);
+    let lower = rest.to_ascii_lowercase();
+    let which = WHICH.iter().find(|which| lower.starts_with(&format!("{which} ")))?;
+    let mut words: Vec<&str> =
+        rest[which.len()..].trim_end_matches(['?', '.', ' ']).split(' ').collect();
+    words.retain(|word| !word.is_empty());
+    while words.last().is_some_and(|word| DEGREES.contains(&word.to_ascii_lowercase().as_str())) {
+        words.pop();
+    }
+    // "Which is better" and "which should I choose" name no criterion.
+    let first = *words.first()?;
+    let named = words.len() > 1 && !["is", "are", "should", "would", "do", "can"].contains(&first);
+    named.then(|| words.join(" "))
 }
 
 fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> ChecklistItem {
@@ -276,4 +304,32 @@ fn writing_plan(brief: &Brief, items: &[ChecklistItem]) -> Result<WritingPlan> {
         additional_directives: words.directives.clone(),
         bibliography: !words.unlisted.any_in(&spaced(&brief.question)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_criterion_of_a_comparison_is_what_follows_which() {
+        let criterion = |question: &str| comparison_criterion(question, "Green roof", "cool roof");
+        let asked = "Green roof or cool roof: which cools a city better?";
+        assert_eq!(criterion(asked).as_deref(), Some("cools a city"));
+        let asked = "Green roof or cool roof, which one lasts longer in the sun?";
+        assert_eq!(criterion(asked).as_deref(), Some("lasts longer in the sun"));
+        for asked in [
+            "Green roof or cool roof: which is better?",
+            "Green roof or cool roof, which should I choose?",
+            "Green roof or cool roof for an old house?",
+        ] {
+            assert_eq!(criterion(asked), None, "{asked}");
+        }
+        let plan = crate::plan_from_brief(&crate::test_support::brief(
+            "Green roof or cool roof: which cools a city better?",
+        ))
+        .unwrap();
+        let headings: Vec<&str> = plan.items().iter().map(|item| item.heading.as_str()).collect();
+        assert_eq!(headings, ["Side by side", "Green roof", "Cool roof"]);
+        assert!(plan.items()[2].query.contains("cools a city"), "{}", plan.items()[2].query);
+    }
 }

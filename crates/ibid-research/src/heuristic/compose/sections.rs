@@ -52,6 +52,11 @@ pub(super) fn sections_by_item(
                 _ => layout,
             };
         }
+        // A single sentence of a page is no procedure: such sentences stand beside each other in no order.
+        if layout == SectionLayout::Steps && paragraphs.iter().all(|it| it.len() == 1) {
+            layout = SectionLayout::List;
+            paragraphs = vec![paragraphs.concat()];
+        }
         if !paragraphs.is_empty() {
             let (title, item) = (planned.title.clone(), planned.items.first().copied());
             sections.push(DraftSection { title, item, layout, paragraphs });

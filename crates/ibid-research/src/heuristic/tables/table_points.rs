@@ -93,7 +93,9 @@ impl TablePoints {
             named.into_iter().all(|stem| own.contains(&stem))
         };
         let answers = |it: &&ClaimCluster| measured(it) && on_subject(it);
-        let leads = request.extreme.is_some() || !sentences.iter().any(answers);
+        // Rows with years tell how a figure went on better than a sentence on one of them.
+        let by_row = request.extreme.is_some() || request.years.is_some();
+        let leads = by_row || !sentences.iter().any(answers);
         if !self.kinds.is_empty() {
             return fitting(&self.kinds, 0);
         }

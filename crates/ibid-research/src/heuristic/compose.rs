@@ -77,7 +77,7 @@ pub(crate) fn compose_report(
         None => (whole, leading),
     };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
-    let short = match answer::answer_parts(&parts) {
+    let mut short = match answer::answer_parts(&parts) {
         said if said.is_empty() => {
             let said = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
             // What stands under a heading that asks the question answers it before any table.
@@ -85,6 +85,9 @@ pub(crate) fn compose_report(
         }
         said => said,
     };
+    if let Some(line) = answer.as_ref().filter(|_| asks_for_fact(brief.kind)) {
+        lead_with(&mut short, notes, line);
+    }
     let row = short.first().and_then(|first| tables.as_ranked(first));
     // What the report answers is not left without its one line.
     let answer = match (answer.filter(|_| row.is_none()), short.first()) {
@@ -136,6 +139,24 @@ pub(crate) fn compose_report(
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// Whether a question of this kind is for one fact, which one line can tell.
+fn asks_for_fact(kind: QuestionKind) -> bool {
+    matches!(
+        kind,
+        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
+    )
+}
+
+/// Puts the point that the one-line answer is from before the others, if it is one of them.
+fn lead_with(short: &mut [&ClaimCluster], notes: &EvidenceStore, line: &DraftLine) {
+    let of_line = |point: &&ClaimCluster| {
+        point.evidence.iter().any(|at| line.evidence.contains(&notes.evidence[*at].id))
+    };
+    if let Some(at) = short.iter().position(of_line) {
+        short[..=at].rotate_right(1);
+    }
 }
 
 /// The findings with their confidence.

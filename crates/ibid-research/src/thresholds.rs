@@ -237,6 +237,10 @@ pub(crate) const MIN_NAME_CONTEXT_OVERLAP: f32 = 0.5;
 /// Share of a claim's words that make another claim the same.
 pub(crate) const MIN_SAME_CLAIM_OVERLAP: f32 = 0.8;
 
+/// Share of the words of the longer of two sentences that both have in the same order, from which one is copied from the other.
+/// A sentence that was told anew shares at most three quarters of them in the samples of `same_voice`.
+pub(crate) const MIN_SAME_WORDING: f32 = 0.9;
+
 // Coverage and progress.
 /// Share of items that must be covered for good coverage; in addition, none may be open.
 pub(crate) const MIN_GOOD_COVERAGE: f32 = 0.6;

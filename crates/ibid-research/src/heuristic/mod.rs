@@ -15,6 +15,7 @@ pub(crate) mod plan;
 pub(crate) mod queries;
 pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
+pub(crate) mod same_voice;
 pub(crate) mod score;
 pub(crate) mod sentence;
 pub(crate) mod tables;

@@ -3,7 +3,7 @@ use crate::markdown_inline::{inline_links, strip_inline};
 use crate::parsed_document::ParsedDocument;
 use crate::table_grid::{GridCell, TableGrid};
 use crate::{address, dates, plain_text};
-use ibid_core::domain::{Block, BlockKind, BlockLink};
+use ibid_core::domain::{Block, BlockKind, DraftLink};
 
 /// Most links that are kept of a text.
 const MAX_LINKS: usize = 200;
@@ -124,7 +124,7 @@ fn set_field(key: &str, value: &str, draft: &mut ParsedDocument) {
 #[derive(Default)]
 struct MarkdownReader {
     out: Vec<Block>,
-    links: Vec<BlockLink>,
+    links: Vec<DraftLink>,
     /// The open paragraph or list item.
     open: Option<Block>,
     /// The fence of the open code block, and its text.
@@ -283,7 +283,7 @@ impl MarkdownReader {
             self.push(block.kind, block.level, text);
             if self.out.len() > before {
                 let links = inline_links(&block.text).into_iter();
-                let links = links.map(|(text, url)| BlockLink { block: before as u32, text, url });
+                let links = links.map(|(text, url)| DraftLink { block: before as u32, text, url });
                 self.links.extend(links.take(MAX_LINKS.saturating_sub(self.links.len())));
             }
         }

@@ -8,7 +8,7 @@ use crate::parse_error::ParseError;
 use crate::plain_text::truncate;
 use crate::{address, language};
 use ibid_core::domain::work::{is_site_of_host, registrable_domain};
-use ibid_core::domain::{Block, BlockKind, BlockLink, PageDraft, UrlProvenance};
+use ibid_core::domain::{Block, BlockKind, DraftLink, PageDraft, UrlProvenance};
 
 /// Bytes of a title; a longer one is cut.
 pub(crate) const MAX_TITLE_BYTES: usize = 500;
@@ -98,7 +98,7 @@ pub struct ParsedDocument {
     pub blocks: Vec<Block>,
     /// The links in the main text with an absolute address.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<BlockLink>,
+    pub links: Vec<DraftLink>,
     /// What the parser could not do.
     pub warnings: Vec<String>,
 }
@@ -160,7 +160,7 @@ impl ParsedDocument {
                     here.push_str(&format!("#row={row}"));
                 }
                 let served_by = registrable_domain(&here);
-                let leads_on = |link: &BlockLink| registrable_domain(&link.url) != served_by;
+                let leads_on = |link: &DraftLink| registrable_domain(&link.url) != served_by;
                 draft.links = self.links.into_iter().filter(leads_on).collect();
                 if let Some(stated) = &self.stated_url
                     && registrable_domain(stated) != served_by

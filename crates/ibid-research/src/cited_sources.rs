@@ -33,7 +33,7 @@ const MAX_REFERENCE_BYTES: usize = 600;
 
 /// A primary source that a page names for evidence on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CitedSource {
+pub(crate) struct PrimarySource {
     pub(crate) url: String,
     /// The source that names it.
     pub(crate) by: SourceId,
@@ -47,7 +47,7 @@ pub(crate) fn cited_sources<'e>(
     notes: &EvidenceStore,
     pages: &PageSet,
     evidence: impl Iterator<Item = &'e Evidence>,
-) -> Result<Vec<CitedSource>> {
+) -> Result<Vec<PrimarySource>> {
     let citing = &prompts::phrases()?.sentence.citing;
     let mut best: Vec<&Evidence> = evidence.filter(|it| it.score >= MIN_ANSWERING_SCORE).collect();
     best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
@@ -70,7 +70,7 @@ pub(crate) fn cited_sources<'e>(
             {
                 continue;
             }
-            found.push(CitedSource { url, by: source.id, item: *item });
+            found.push(PrimarySource { url, by: source.id, item: *item });
         }
     }
     Ok(found)

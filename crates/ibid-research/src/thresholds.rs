@@ -238,7 +238,7 @@ pub(crate) const MIN_NAME_CONTEXT_OVERLAP: f32 = 0.5;
 pub(crate) const MIN_SAME_CLAIM_OVERLAP: f32 = 0.8;
 
 /// Share of the words of the longer of two sentences that both have in the same order, from which one is copied from the other.
-/// A sentence that was told anew shares at most three quarters of them in the samples of `same_voice`.
+/// In the tests of `same_voice` and `strategies::cited`, a copy with one word changed shares 0.94 to 0.95, the same told anew 0.21 to 0.41.
 pub(crate) const MIN_SAME_WORDING: f32 = 0.9;
 
 // Coverage and progress.

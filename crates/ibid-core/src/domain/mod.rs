@@ -46,7 +46,7 @@ pub use outbound::{
 pub use outline::{OutlineEdit, OutlineSection};
 pub use owner::Owner;
 pub use page::{
-    Block, BlockKind, BlockLink, Hit, Hits, Page, PageDraft, PageLink, Passage, Sentence,
+    Block, BlockKind, DraftLink, Hit, Hits, Page, PageDraft, PageLink, Passage, Sentence,
     UrlProvenance,
 };
 pub use page_parts::PassageMatches;

@@ -158,7 +158,7 @@ impl Block {
 
 /// A link in the main text of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockLink {
+pub struct DraftLink {
     /// The block, from 0.
     pub block: u32,
     /// The words that are linked, as they stand in the block.
@@ -238,7 +238,7 @@ pub struct PageDraft {
     pub blocks: Vec<Block>,
     /// The links in it to other sites, in order; none for documents that were not fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<BlockLink>,
+    pub links: Vec<DraftLink>,
     /// Problems of the reader: `truncated at 4 MB`, `charset guessed`, …
     pub warnings: Vec<String>,
 }
@@ -455,7 +455,7 @@ impl Page {
 fn locate_links<'a>(
     text: &str,
     base: usize,
-    links: impl Iterator<Item = &'a BlockLink>,
+    links: impl Iterator<Item = &'a DraftLink>,
     sentences: &[Sentence],
     first: usize,
 ) -> Vec<PageLink> {

@@ -2,7 +2,7 @@
 use super::blocks::FlatBlock;
 use super::dom::{Dom, NodeId};
 use crate::address;
-use ibid_core::domain::BlockLink;
+use ibid_core::domain::DraftLink;
 use std::collections::BTreeMap;
 
 /// Most links that are kept of a page.
@@ -37,7 +37,7 @@ pub fn links(text: &str, most: usize) -> Vec<HtmlLink> {
 }
 
 /// The links with an absolute address in the blocks of the main text, in order.
-pub(super) fn links_of_blocks(dom: &Dom, blocks: &[FlatBlock]) -> Vec<BlockLink> {
+pub(super) fn links_of_blocks(dom: &Dom, blocks: &[FlatBlock]) -> Vec<DraftLink> {
     let mut of_node: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
     for (nth, block) in blocks.iter().enumerate() {
         of_node.entry(block.node).or_default().push(nth);
@@ -49,7 +49,7 @@ pub(super) fn links_of_blocks(dom: &Dom, blocks: &[FlatBlock]) -> Vec<BlockLink>
         let near = above.find_map(|node| of_node.get(&node))?;
         let fits = !text.is_empty() && text.len() <= MAX_LINK_BYTES;
         let nth = near.iter().find(|nth| fits && blocks[**nth].text.contains(&text))?;
-        Some(BlockLink { block: *nth as u32, text, url })
+        Some(DraftLink { block: *nth as u32, text, url })
     };
     let all = dom.descendants(dom.root()).filter(|id| dom.name(*id) == "a");
     all.filter_map(link).take(MAX_LINKS).collect()

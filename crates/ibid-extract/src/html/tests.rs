@@ -48,7 +48,7 @@ fn links_of_the_main_text_are_kept_with_their_words_and_those_of_the_chrome_are_
     let of = |url: &str| read(&page, "").into_draft(&origin(url)).links.len();
     assert_eq!(of("https://gazette.example/tea"), 1);
     assert_eq!(of("https://www.tea.example/news"), 0, "a site does not cite itself");
-    let folder = crate::DocumentOrigin::from_file("/home/tea.html");
+    let folder = crate::DocumentOrigin::from_file("/docs/tea.html");
     assert!(
         read(&page, "").into_draft(&folder).links.is_empty(),
         "nothing of a folder leads outside"

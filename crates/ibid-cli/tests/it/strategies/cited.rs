@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use ibid_core::domain::{
-    Block, BlockKind, BlockLink, Page, PageDraft, Question, Report, Source, Strategy, Vertical,
+    Block, BlockKind, DraftLink, Page, PageDraft, Question, Report, Source, Strategy, Vertical,
 };
 use ibid_core::ports::Providers;
 use ibid_core::record::Event;
@@ -20,7 +20,7 @@ fn linking(at: &str, sentences: &str, text: &str, url: &str) -> Page {
         title: "Rain and the town".to_owned(),
         lang: Some("en".to_owned()),
         blocks: vec![Block::new(BlockKind::Prose, sentences)],
-        links: vec![BlockLink { block: 0, text: text.to_owned(), url: url.to_owned() }],
+        links: vec![DraftLink { block: 0, text: text.to_owned(), url: url.to_owned() }],
         ..PageDraft::default()
     })
 }
@@ -114,7 +114,7 @@ async fn a_study_outside_the_wanted_domains_is_not_read() {
 #[tokio::test]
 async fn a_link_of_a_private_document_and_one_that_nothing_is_said_of_are_not_followed() {
     let private = linking(
-        "file:///home/roofs.md",
+        "file:///docs/roofs.md",
         "A green roof holds 63 percent of the annual rain, according to a new study.",
         "new study",
         STUDY,

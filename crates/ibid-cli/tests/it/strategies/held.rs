@@ -214,7 +214,7 @@ async fn a_researcher_finds_words_in_a_page_that_it_has_read_and_reads_on_to_its
     // 24,000 characters: a fetch weighs a third of them.
     let (report, events) =
         researched(&led_by(&model, vec![long_page(6, &[0, 2, 5])]), &asked).await;
-    holds(&report.unwrap());
+    assert!(!report.unwrap().sources.is_empty());
     assert_eq!(facts(&events), BTreeSet::from([0, 1, 2]));
     let shown = shown.lock().unwrap();
     let passages = |turn: &String| {

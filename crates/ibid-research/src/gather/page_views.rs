@@ -138,5 +138,5 @@ fn shown_passage(page: &Page, range: &Range<usize>, harmless: &[usize]) -> Strin
     if let Some(number) = first.and_then(|sentence| sentence.page) {
         place += &format!(", page {number}");
     }
-    format!("[{place}] {}", shown.join(" "))
+    format!("({place}) {}", shown.join(" "))
 }

@@ -64,18 +64,14 @@ pub(crate) fn build_points(
             let agrees = *point_no == no
                 && point_figures.iter().all(|n| figures.contains(n))
                 && point_names.iter().all(|n| ids.contains(n));
+            let is_same_told = like >= MAX_SENTENCE_SIMILARITY
+                && figures.iter().all(|n| point_figures.contains(n))
+                && names.iter().all(|n| point.ids.contains(n));
+            let lead = &notes.evidence[point.evidence[0]];
             if agrees && whole >= MIN_SUPPORTING_QUOTE_OVERLAP {
                 add_source(notes, point, nth);
                 merged = true;
-            } else if repeats_primary(notes, it, &notes.evidence[point.evidence[0]])
-                && *point_no == no
-            {
-                merged = true;
-            } else if like >= MAX_SENTENCE_SIMILARITY
-                && *point_no == no
-                && figures.iter().all(|n| point_figures.contains(n))
-                && names.iter().all(|n| point.ids.contains(n))
-            {
+            } else if *point_no == no && (is_same_told || repeats_primary(notes, it, lead)) {
                 merged = true;
             }
             if merged {

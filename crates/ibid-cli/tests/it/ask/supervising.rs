@@ -59,7 +59,7 @@ fn research() {
         hits: &["Roofs at night (https://roofs.example/night): Measured on three roofs.".to_owned()],
         findings: &["Green roofs cool by 2 degrees at night.".to_owned()],
         pages: &["Roofs by day (https://roofs.example/day), 21040 characters".to_owned()],
-        passages: &["[sentence 40 of 210] At night the roof cools.".to_owned()],
+        passages: &["(sentence 40 of 210) At night the roof cools.".to_owned()],
         trail: &["search_web green roofs night: 1 hits".to_owned()],
         language: "English",
     };

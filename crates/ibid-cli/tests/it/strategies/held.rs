@@ -223,7 +223,7 @@ async fn a_researcher_finds_words_in_a_page_that_it_has_read_and_reads_on_to_its
     let passages: Vec<String> = shown.iter().filter_map(passages).collect();
     assert!(shown[2].contains("<<<read pages\n1. Cork and bread (https://long.example/cork), 23"));
     assert_eq!(passages[0], "none");
-    assert!(passages[1].starts_with("1. [sentence "), "{}", passages[1]);
+    assert!(passages[1].starts_with("1. (sentence "), "{}", passages[1]);
     assert!(passages[1].contains(FACTS[2]) && !passages[1].contains(FACTS[1]), "{}", passages[1]);
     assert!(passages[2].contains(FACTS[0]) && passages[2].len() < 8_100, "{}", passages[2]);
     assert_eq!(passages.last().unwrap(), "none", "the page has ended");

@@ -95,6 +95,8 @@ fn is_shown(event: &Event, verbose: bool) -> bool {
         Event::DraftDelta { .. }
         | Event::ItemUpdated { .. }
         | Event::SearchPrepared { .. }
+        | Event::PageSearched { .. }
+        | Event::PageContinued { .. }
         | Event::ReadCompleted { .. }
         | Event::EvidenceAdded { .. }
         | Event::EvidenceRejected { .. }

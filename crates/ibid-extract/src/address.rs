@@ -31,6 +31,21 @@ pub(crate) fn url_from_name(name: &str) -> String {
     Url::from_file_path(name).map_or_else(|()| format!("file://{name}"), String::from)
 }
 
+/// The target of a link without its fragment; `None` unless it is an absolute `http` or `https` address without a user name.
+pub(crate) fn parse_link(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let mut url = Url::parse(text).ok()?;
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    if !matches!(url.scheme(), "http" | "https") || has_user {
+        return None;
+    }
+    url.set_fragment(None);
+    Some(url.to_string())
+}
+
 /// The address that a document states as its own, without the fragment. `None` unless it is a complete `http` or `https`
 /// address of a public-looking host, without user name and port.
 ///

@@ -182,7 +182,7 @@ fn document_from_object(value: &Value, row: Option<u64>) -> RowResult {
         lang: first(&["lang", "language"]).and_then(|it| it.get(..2).map(str::to_lowercase)),
         site: first(&["source", "site", "publisher", "journal"]),
         blocks: plain_text::blocks(&text),
-        warnings: Vec::new(),
+        ..ParsedDocument::default()
     };
     if draft.blocks.is_empty() {
         return Err(ParseError::new(ReadFailure::Empty, "its text contains no words"));

@@ -25,6 +25,7 @@ mod json_rows;
 mod language;
 mod limits;
 mod markdown;
+mod markdown_inline;
 mod parse;
 mod parse_error;
 mod parsed_document;

@@ -1,8 +1,12 @@
 //! Markdown to blocks: front matter, headings, lists, tables and code, without inline markup.
+use crate::markdown_inline::{inline_links, strip_inline};
 use crate::parsed_document::ParsedDocument;
 use crate::table_grid::{GridCell, TableGrid};
 use crate::{address, dates, plain_text};
-use ibid_core::domain::{Block, BlockKind};
+use ibid_core::domain::{Block, BlockKind, DraftLink};
+
+/// Most links that are kept of a text.
+const MAX_LINKS: usize = 200;
 
 /// Reads a Markdown text.
 pub(crate) fn read(text: &str) -> ParsedDocument {
@@ -15,6 +19,7 @@ pub(crate) fn read(text: &str) -> ParsedDocument {
     }
     reader.end();
     draft.blocks = reader.out;
+    draft.links = reader.links;
     draft
 }
 
@@ -119,6 +124,7 @@ fn set_field(key: &str, value: &str, draft: &mut ParsedDocument) {
 #[derive(Default)]
 struct MarkdownReader {
     out: Vec<Block>,
+    links: Vec<DraftLink>,
     /// The open paragraph or list item.
     open: Option<Block>,
     /// The fence of the open code block, and its text.
@@ -273,7 +279,13 @@ impl MarkdownReader {
     fn close(&mut self) {
         if let Some(block) = self.open.take() {
             let text = strip_inline(&block.text);
+            let before = self.out.len();
             self.push(block.kind, block.level, text);
+            if self.out.len() > before {
+                let links = inline_links(&block.text).into_iter();
+                let links = links.map(|(text, url)| DraftLink { block: before as u32, text, url });
+                self.links.extend(links.take(MAX_LINKS.saturating_sub(self.links.len())));
+            }
         }
     }
 
@@ -316,208 +328,6 @@ fn is_delimiter(bare: &str) -> bool {
 /// Whether a line defines a link: `[name]: http://…`.
 fn is_link_definition(bare: &str) -> bool {
     bare.starts_with('[') && bare.find("]: ").is_some_and(|it| it < 60)
-}
-
-/// Inline text without its markup: only the words of links, nothing of images and footnote marks, emphasis and code
-/// unwrapped, HTML tags removed and entities resolved.
-fn strip_inline(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let out = InlineStripper::new(&chars).strip();
-    let out = out
-        .replace("&nbsp;", " ")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&amp;", "&");
-    let mut folded = String::with_capacity(out.len());
-    plain_text::fold_whitespace_into(&mut folded, &out);
-    folded
-}
-
-// Characters within which markup must end to be recognised.
-
-/// The words of a link.
-const MAX_LINK_CHARS: usize = 2_000;
-/// The target of a link.
-const MAX_TARGET_CHARS: usize = 2_000;
-/// The mark of a footnote.
-const MAX_NOTE_CHARS: usize = 40;
-/// A tag.
-const MAX_TAG_CHARS: usize = 400;
-
-/// Removes inline markup in one pass.
-struct InlineStripper<'a> {
-    chars: &'a [char],
-    at: usize,
-    out: String,
-    brackets: BracketPairs,
-    round: CharFinder,
-    square: CharFinder,
-    angle: CharFinder,
-    /// For each open link, the end of its words and the end of its target.
-    links: Vec<(usize, usize)>,
-}
-
-impl InlineStripper<'_> {
-    fn new(chars: &[char]) -> InlineStripper<'_> {
-        InlineStripper {
-            chars,
-            at: 0,
-            out: String::with_capacity(chars.len()),
-            brackets: BracketPairs::new(chars),
-            round: CharFinder::new(')'),
-            square: CharFinder::new(']'),
-            angle: CharFinder::new('>'),
-            links: Vec::new(),
-        }
-    }
-
-    fn strip(mut self) -> String {
-        while self.at < self.chars.len() {
-            let at = self.at;
-            while self.links.pop_if(|link| link.0 < at).is_some() {}
-            match self.links.pop_if(|link| link.0 == at) {
-                Some((_, end)) => self.at = end,
-                None => self.step(),
-            }
-        }
-        self.out
-    }
-
-    /// Handles the character at the current position.
-    fn step(&mut self) {
-        let (at, chars) = (self.at, self.chars);
-        let c = chars[at];
-        let next = chars.get(at + 1).copied().unwrap_or(' ');
-        // The position after the markup that begins here.
-        let end = match c {
-            '\\' if next.is_ascii_punctuation() => {
-                self.out.push(next);
-                Some(at + 2)
-            }
-            '!' if next == '[' => self.link(at + 1).map(|(_, end)| end),
-            '[' if next == '^' => {
-                self.square.find_closing(chars, at, MAX_NOTE_CHARS).map(|end| end + 1)
-            }
-            '[' => self.link(at).map(|link| {
-                self.links.push(link);
-                at + 1
-            }),
-            '<' if next.is_ascii_alphabetic() || next == '/' => self.tag(),
-            '`' | '*' => Some(at + 1),
-            '~' if next == '~' => Some(at + 2),
-            '_' => {
-                let before = at.checked_sub(1).and_then(|at| chars.get(at));
-                let inside_word =
-                    before.is_some_and(|c| c.is_alphanumeric()) && next.is_alphanumeric();
-                (!inside_word).then_some(at + 1)
-            }
-            _ => None,
-        };
-        self.at = end.unwrap_or_else(|| {
-            self.out.push(c);
-            at + 1
-        });
-    }
-
-    /// The end of the words and the end of the target of the link whose bracket is at `open`.
-    fn link(&mut self, open: usize) -> Option<(usize, usize)> {
-        let close = self.brackets.close(open)?;
-        let target_end = match self.chars.get(close + 1) {
-            Some('(') => &mut self.round,
-            Some('[') => &mut self.square,
-            _ => return None,
-        };
-        let end = target_end.find_closing(self.chars, close + 1, MAX_TARGET_CHARS)?;
-        // A link inside a link must end inside it.
-        let inside = self.links.last().is_none_or(|outer| end < outer.0);
-        inside.then_some((close, end + 1))
-    }
-
-    /// Removes the tag at the current position, and returns the position after it. Keeps addresses.
-    fn tag(&mut self) -> Option<usize> {
-        let end = self.angle.find_closing(self.chars, self.at, MAX_TAG_CHARS)?;
-        let tag: String = self.chars[self.at + 1..end].iter().collect();
-        if tag.starts_with("http") || tag.contains('@') {
-            self.out.push_str(&tag);
-        } else if tag.starts_with("br") {
-            self.out.push(' ');
-        }
-        Some(end + 1)
-    }
-}
-
-/// For each opening bracket, the closing one; found in one pass.
-struct BracketPairs(Vec<u32>);
-
-impl BracketPairs {
-    fn new(chars: &[char]) -> BracketPairs {
-        let mut open = Vec::new();
-        let mut closes = Vec::new();
-        for (at, c) in chars.iter().enumerate() {
-            match c {
-                '[' => {
-                    // Only a text with brackets needs the table.
-                    closes.resize(chars.len(), 0);
-                    open.push(at);
-                }
-                ']' => {
-                    if let Some(from) = open.pop() {
-                        closes[from] = at as u32;
-                    }
-                }
-                _ => {}
-            }
-        }
-        BracketPairs(closes)
-    }
-
-    /// The closing bracket for the one at `open`, if it is near.
-    fn close(&self, open: usize) -> Option<usize> {
-        let close = *self.0.get(open)? as usize;
-        (close > open && close - open < MAX_LINK_CHARS).then_some(close)
-    }
-}
-
-/// Finds the next occurrence of one character. It remembers what it searched, so that no part of the text is searched for each
-/// link.
-struct CharFinder {
-    what: char,
-    /// The character does not occur from the first position up to the second. The flag says whether it occurs at the second.
-    known: Option<(usize, usize, bool)>,
-}
-
-impl CharFinder {
-    fn new(what: char) -> CharFinder {
-        CharFinder { what, known: None }
-    }
-
-    /// The position of the first occurrence within `most` characters, from `from` on.
-    fn find_closing(&mut self, chars: &[char], from: usize, most: usize) -> Option<usize> {
-        let end = chars.len().min(from + most);
-        let search = |from: usize, to: usize| {
-            let part = chars.get(from..to).unwrap_or_default();
-            let found = part.iter().position(|it| *it == self.what);
-            (found.map_or(to.max(from), |it| from + it), found.is_some())
-        };
-        let search_on = |first: usize, from: usize| {
-            let (to, found) = search(from, end);
-            (first, to, found)
-        };
-        let known = match self.known {
-            Some((first, to, true)) if (first..=to).contains(&from) => (first, to, true),
-            Some((first, to, false)) if (first..=to).contains(&from) => search_on(first, to),
-            Some((first, to, found)) if from < first && first <= end => match search(from, first) {
-                (nearer, true) => (from, nearer, true),
-                _ if found || to >= end => (from, to, found),
-                _ => search_on(from, to),
-            },
-            _ => search_on(from, from),
-        };
-        self.known = Some(known);
-        let (_, to, found) = known;
-        (found && to < end).then_some(to)
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::parse_error::ParseError;
 use crate::plain_text::truncate;
 use crate::{address, language};
 use ibid_core::domain::work::{is_site_of_host, registrable_domain};
-use ibid_core::domain::{Block, BlockKind, PageDraft, UrlProvenance};
+use ibid_core::domain::{Block, BlockKind, DraftLink, PageDraft, UrlProvenance};
 
 /// Bytes of a title; a longer one is cut.
 pub(crate) const MAX_TITLE_BYTES: usize = 500;
@@ -96,6 +96,9 @@ pub struct ParsedDocument {
     pub site: Option<String>,
     /// The main text.
     pub blocks: Vec<Block>,
+    /// The links in the main text with an absolute address.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<DraftLink>,
     /// What the parser could not do.
     pub warnings: Vec<String>,
 }
@@ -115,7 +118,12 @@ impl ParsedDocument {
 
     /// Derives a missing title from the first heading or from `name`, and a missing language from the text.
     pub(crate) fn fill_missing(&mut self, name: &str) {
+        let blocks = self.blocks.len();
         self.blocks.retain(|block| !block.text.trim().is_empty());
+        if self.blocks.len() != blocks {
+            // The links name blocks by their numbers.
+            self.links.clear();
+        }
         if self.title.trim().is_empty() {
             let heading = self.blocks.iter().find(|block| block.kind == BlockKind::Heading);
             self.title = heading
@@ -152,6 +160,8 @@ impl ParsedDocument {
                     here.push_str(&format!("#row={row}"));
                 }
                 let served_by = registrable_domain(&here);
+                let leads_on = |link: &DraftLink| registrable_domain(&link.url) != served_by;
+                draft.links = self.links.into_iter().filter(leads_on).collect();
                 if let Some(stated) = &self.stated_url
                     && registrable_domain(stated) != served_by
                 {

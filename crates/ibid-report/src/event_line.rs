@@ -103,6 +103,8 @@ pub fn event_line(envelope: &Envelope) -> Option<EventLine> {
         | Event::GateJudged { .. }
         | Event::GapFound { .. } => round_line(envelope),
         Event::SearchPrepared { .. }
+        | Event::PageSearched { .. }
+        | Event::PageContinued { .. }
         | Event::SearchCompleted { .. }
         | Event::ReadCompleted { .. }
         | Event::ReadFailed { .. }
@@ -325,6 +327,22 @@ fn source_line(event: &Event) -> Option<EventLine> {
             "search",
             format!("{shown} of {} passed to the researcher", pluralize((*found).into(), "hit")),
         )),
+        Event::PageSearched { source, words, found, shown } => {
+            let result = pluralize((*found).into(), "sentence");
+            let text = match words.as_str() {
+                "" => format!("searched {source}: {result}, {shown} passed to the researcher"),
+                words => {
+                    let words = truncate(words, MAX_NAME_CHARS);
+                    format!("“{words}” in {source}: {result}, {shown} passed to the researcher")
+                }
+            };
+            Some(EventLine::new(LineTone::Read, "find", text))
+        }
+        Event::PageContinued { source, from, to, total } => Some(EventLine::new(
+            LineTone::Read,
+            "read on",
+            format!("{source}: characters {from} to {to} of {total}"),
+        )),
         Event::SearchCompleted { engine, query, hits, new, outcome, error, .. } => {
             let result = match outcome {
                 SearchOutcome::Ok => format!("{}, {new} new", pluralize((*hits).into(), "hit")),
@@ -344,7 +362,10 @@ fn source_line(event: &Event) -> Option<EventLine> {
         }
         Event::ReadCompleted { source, sentences, .. } => {
             let title = truncate(&source.title, MAX_NAME_CHARS);
-            let text = format!("{title}: {}", pluralize(u64::from(*sentences), "sentence"));
+            let mut text = format!("{title}: {}", pluralize(u64::from(*sentences), "sentence"));
+            if let Some(by) = source.cited_by {
+                text += &format!(", the source that {by} names");
+            }
             Some(EventLine::new(LineTone::Read, "read", text).with_link(&source.url))
         }
         Event::ReadFailed { url, reason, message } => {

@@ -13,6 +13,7 @@ mod planned_headings;
 mod query_policy;
 mod topic;
 
+mod cited_sources;
 mod cover;
 mod gather;
 mod next_searches;

@@ -29,6 +29,8 @@ pub(crate) struct PageSet {
     pub(super) tried: BTreeSet<String>,
     sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
     pub(super) failed: BTreeMap<String, UnreadPage>,
+    /// The documents that were requested because a source cites them, with that source.
+    cited: BTreeMap<String, SourceId>,
     known: u32,
     /// The sources that were read before there was a plan and are not weighed for it yet, by document key.
     prefetched: BTreeMap<String, SourceId>,
@@ -89,6 +91,21 @@ impl PageSet {
     /// Whether this document was requested before.
     pub(crate) fn is_tried(&self, key: &str) -> bool {
         self.tried.contains(key)
+    }
+
+    /// Records that a document is requested because a source cites it.
+    pub(crate) fn add_cited(&mut self, key: &str, by: SourceId) {
+        self.cited.insert(key.to_owned(), by);
+    }
+
+    /// How many documents were requested because a source cites them.
+    pub(crate) fn cited_count(&self) -> usize {
+        self.cited.len()
+    }
+
+    /// The source because of which this document was requested, if one cites it.
+    pub(crate) fn cited_by(&self, key: &str) -> Option<SourceId> {
+        self.cited.get(key).copied()
     }
 
     /// The page of a source.

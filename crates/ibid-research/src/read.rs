@@ -140,6 +140,7 @@ fn record_read(
     };
     let id = SourceId::new(state.notes.sources.len() as u32 + 1);
     let mut source = source_of_page(id, &hit, &page);
+    source.cited_by = state.pages.cited_by(hit.key());
     // Nothing was published after the day of the question.
     source.date = source.date.filter(|date| date.as_str() <= ctx.question.asked_on.as_str());
     strip_injections(&mut source, injections);

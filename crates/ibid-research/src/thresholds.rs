@@ -251,6 +251,10 @@ pub(crate) const MIN_NAME_CONTEXT_OVERLAP: f32 = 0.5;
 /// Share of a claim's words that make another claim the same.
 pub(crate) const MIN_SAME_CLAIM_OVERLAP: f32 = 0.8;
 
+/// Share of the words of the longer of two sentences that both have in the same order, from which one is copied from the other.
+/// In the tests of `same_voice` and `strategies::cited`, a copy with one word changed shares 0.94 to 0.95, the same told anew 0.21 to 0.41.
+pub(crate) const MIN_SAME_WORDING: f32 = 0.9;
+
 // Coverage and progress.
 /// Share of items that must be covered for good coverage; in addition, none may be open.
 pub(crate) const MIN_GOOD_COVERAGE: f32 = 0.6;

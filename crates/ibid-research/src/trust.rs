@@ -15,6 +15,7 @@ use super::authority::authority;
 use super::heuristic::claim_clusters::{MIN_TITLE_CONTENT_WORDS, independent_source, is_same_work};
 use super::heuristic::editions::is_newer_edition;
 use super::heuristic::lexicon::jaccard;
+use super::heuristic::same_voice::{is_same_wording, wording};
 use super::research_state::ResearchState;
 use ibid_core::domain::words::{content_stems, numbers, tokens};
 use ibid_core::domain::{Conflict, ConflictSide, Evidence, Source, SourceId, SourceKind, Trust};
@@ -207,7 +208,7 @@ fn agreeing_sources(
     let by_id: BTreeMap<SourceId, &Source> =
         sources.iter().map(|source| (source.id, source)).collect();
     let mut vocabulary: BTreeMap<String, u32> = BTreeMap::new();
-    let said: Vec<(&Source, Vec<u32>, Vec<f64>)> = evidence
+    let said: Vec<(&Source, &Evidence, Vec<u32>, Vec<f64>)> = evidence
         .iter()
         .filter_map(|evidence| {
             let mut ids: Vec<u32> = content_stems(&evidence.claim)
@@ -220,16 +221,20 @@ fn agreeing_sources(
             ids.sort_unstable();
             ids.dedup();
             let values = numbers(&evidence.claim).into_iter().map(|it| it.value).collect();
-            Some((*by_id.get(&evidence.source)?, ids, values))
+            Some((*by_id.get(&evidence.source)?, evidence, ids, values))
         })
         .collect();
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
-    for (one, ids, values) in &said {
-        for (other, other_ids, other_values) in &said {
+    for (one, quote, ids, values) in &said {
+        for (other, other_quote, other_ids, other_values) in &said {
             let figures = values.iter().all(|value| other_values.contains(value));
             if figures
                 && is_independent(one, other)
                 && jaccard(ids, other_ids) >= MIN_AGREEING_SIMILARITY
+                // Who prints the other's words, or names it as the source, does not confirm it.
+                && one.cited_by != Some(other.id)
+                && other.cited_by != Some(one.id)
+                && !is_same_wording(&wording(quote), &wording(other_quote))
             {
                 found.entry(one.id).or_default().insert(independent_source(other).to_owned());
             }

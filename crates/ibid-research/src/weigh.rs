@@ -170,6 +170,27 @@ fn weigh_by_words<'a>(
         .collect()
 }
 
+/// Weighs the sentences `only` of a page that was weighed before, by words alone.
+pub(crate) fn weigh_part(
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    (page, source): (&Page, SourceId),
+    only: Vec<usize>,
+) -> Result<Vec<Evidence>> {
+    let input = PageInput {
+        page,
+        source,
+        chunks: 1,
+        chunk_length: CHUNK_CHARS,
+        chunk_scores: Vec::new(),
+        only: Some(only),
+        whole: PAGE_CUT,
+        tokens: round.question.method.summary_tokens as usize,
+    };
+    let sentences = scorer.add_page(&input);
+    Ok(scorer.weigh_page(&input, &sentences, round.round, &mut 1)?.evidence)
+}
+
 /// The pages of a round that are worth weighing, with how much of each is used.
 fn page_inputs<'a>(
     round: &WeighContext<'_>,
@@ -190,6 +211,7 @@ fn page_inputs<'a>(
             chunks,
             chunk_length,
             chunk_scores: Vec::new(),
+            only: None,
             whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK_CHARS),
             tokens: round.question.method.summary_tokens as usize,
         })

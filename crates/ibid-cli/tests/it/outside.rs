@@ -204,3 +204,52 @@ async fn what_was_read_for_a_like_question_is_known_and_nobody_is_asked_for_it_a
         assert!(known(&other).is_empty(), "{args:?}: {}", other.out);
     }
 }
+
+/// A newspaper that links the study it reports on, and with the same words a machine inside.
+fn news(port: u16, path: &str) -> Vec<u8> {
+    let at = |host: u8, page: &str| format!("http://127.0.0.{host}:{port}/{page}");
+    match path.split('?').next().unwrap_or_default() {
+        "/searxng/search" => answer(&json!({"results": [
+            {"url": at(1, "news"), "title": "Cork oaks of the valley", "content": "How often cork oaks are harvested."},
+        ]})),
+        "/news" => html(
+            "Cork oaks of the valley",
+            &format!(
+                "The valley is proud of its trees. A cork oak is harvested every 9 years, according to a \
+                 <a href=\"{}\">new study</a> and an <a href=\"http://10.1.2.3/secret\">older report</a>. The mayor was pleased.",
+                at(2, "study")
+            ),
+        ),
+        "/study" => html(
+            "Harvest intervals of Quercus suber",
+            "In the stands that were measured, a cork oak is harvested every 9 years, counted over four decades of records. \
+             Younger trees were left out.",
+        ),
+        _ => b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_study_that_a_page_links_is_read_through_the_guard_and_quoted() {
+    let (desk, site) = (TestHome::new(), Site::open_with(news).await);
+    let said = asked(&desk, &site, &["run", QUESTION, "--engine", "searxng", "--jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let events = said.lines();
+    let read = |page: &str| {
+        let of = |it: &&Value| {
+            it["type"] == "read.completed"
+                && it["data"]["source"]["url"].as_str().is_some_and(|url| url.ends_with(page))
+        };
+        events.iter().find(of).unwrap_or_else(|| panic!("{page} was not read"))["data"]["source"]
+            .clone()
+    };
+    assert_eq!(read("/study")["cited_by"], read("/news")["id"]);
+    assert_eq!(read("/news")["cited_by"], Value::Null);
+    let inside = events.iter().find(|it| it["type"] == "read.failed").unwrap();
+    assert_eq!(inside["data"]["url"], "http://10.1.2.3/secret");
+    assert_eq!(inside["data"]["reason"], "blocked_address");
+    let shown: Outcome = desk.command(&["show", "last", "--json"]).output().unwrap().into();
+    let report = shown.json();
+    assert!(report.to_string().contains("counted over four decades of records"), "{report}");
+    assert_eq!(report["checks"]["quotes"]["verified"], report["checks"]["quotes"]["total"]);
+}

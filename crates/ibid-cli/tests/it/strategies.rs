@@ -1,6 +1,7 @@
 //! The four ways to gather: what each promises, that none goes past its bounds whatever a model says, and that all
 //! tell one kind of evidence.
 mod bounds;
+mod cited;
 mod found;
 mod held;
 mod supervisor;

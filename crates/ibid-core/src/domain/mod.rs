@@ -13,6 +13,7 @@ mod outbound;
 mod outline;
 mod owner;
 mod page;
+mod page_parts;
 mod plan;
 pub mod pubmed;
 mod query;
@@ -44,7 +45,11 @@ pub use outbound::{
 };
 pub use outline::{OutlineEdit, OutlineSection};
 pub use owner::Owner;
-pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, UrlProvenance};
+pub use page::{
+    Block, BlockKind, DraftLink, Hit, Hits, Page, PageDraft, PageLink, Passage, Sentence,
+    UrlProvenance,
+};
+pub use page_parts::PassageMatches;
 pub use plan::{
     ChecklistItem, Complexity, Plan, QueryExpansion, SearchEndpoint, SearchTask, SectionPlan,
     Variation, Vertical, WritingPlan,

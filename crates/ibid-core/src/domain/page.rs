@@ -156,6 +156,26 @@ impl Block {
     }
 }
 
+/// A link in the main text of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftLink {
+    /// The block, from 0.
+    pub block: u32,
+    /// The words that are linked, as they stand in the block.
+    pub text: String,
+    /// The absolute address.
+    pub url: String,
+}
+
+/// A link in the text of a page that was fetched, to another site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageLink {
+    /// The sentence that has it, from 0.
+    pub sentence: u32,
+    /// The absolute address.
+    pub url: String,
+}
+
 /// Who confirms that the content of a page came from its address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -216,6 +236,9 @@ pub struct PageDraft {
     pub site: Option<String>,
     /// The main text, block by block.
     pub blocks: Vec<Block>,
+    /// The links in it to other sites, in order; none for documents that were not fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<DraftLink>,
     /// Problems of the reader: `truncated at 4 MB`, `charset guessed`, …
     pub warnings: Vec<String>,
 }
@@ -269,15 +292,18 @@ pub struct Page {
     pub warnings: Vec<String>,
     text: Untrusted,
     sentences: Vec<Sentence>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    links: Vec<PageLink>,
 }
 
 impl Page {
     /// Joins the draft's blocks with newlines, numbers the sentences and computes the hash.
     pub fn new(draft: PageDraft) -> Page {
         let mut text = String::new();
-        let mut numbered = Vec::new();
+        let mut numbered: Vec<Sentence> = Vec::new();
+        let mut links = Vec::new();
         let (mut next, mut before) = (0, None);
-        for block in &draft.blocks {
+        for (at, block) in draft.blocks.iter().enumerate() {
             let touches = before.is_some_and(BlockKind::is_row) && block.kind.is_row();
             let nth = next + u32::from(touches && block.level == 1);
             (next, before) = (nth + 1, Some(block.kind));
@@ -295,6 +321,7 @@ impl Page {
                 | BlockKind::TableHeader
                 | BlockKind::Code => std::iter::once(0..block.text.len()).collect(),
             };
+            let first = numbered.len();
             numbered.extend(spans.into_iter().filter(|span| !span.is_empty()).map(|span| {
                 Sentence {
                     start: (base + span.start) as u32,
@@ -304,6 +331,8 @@ impl Page {
                     page: block.page,
                 }
             }));
+            let of_block = draft.links.iter().filter(|link| link.block as usize == at);
+            links.extend(locate_links(&block.text, base, of_block, &numbered[first..], first));
         }
         let mut page = Page {
             hash: PageHash::from_parts(&[]),
@@ -321,6 +350,7 @@ impl Page {
             warnings: draft.warnings,
             text: Untrusted::new(text),
             sentences: numbered,
+            links,
         };
         page.hash = page.compute_hash();
         page
@@ -341,6 +371,10 @@ impl Page {
         if !self.url_provenance.is_unknown() {
             parts.push(self.url_provenance.hash_tag());
         }
+        // So do pages without links. What a page links to is a part of what a run does with it.
+        let links: Vec<String> =
+            self.links.iter().map(|link| format!("link:{} {}", link.sentence, link.url)).collect();
+        parts.extend(links.iter().map(String::as_str));
         PageHash::from_parts(&parts)
     }
 
@@ -383,6 +417,12 @@ impl Page {
             .map(|at| self.sentence(at))
     }
 
+    /// The links to other sites in sentence `n`.
+    pub fn links_in(&self, n: usize) -> impl Iterator<Item = &str> {
+        let of_sentence = self.links.iter().filter(move |link| link.sentence as usize == n);
+        of_sentence.map(|link| link.url.as_str())
+    }
+
     /// The identity of the document: its id in the collection, or else the place it was read from.
     pub fn key(&self) -> &str {
         key(&self.doc_id, &self.file, &self.url)
@@ -408,6 +448,32 @@ impl Page {
             text: Untrusted::new(words),
         })
     }
+}
+
+/// Which sentences of a block have its links, in order: `first` is the number of the block's first sentence, and `base` the
+/// place of its text in the page's.
+fn locate_links<'a>(
+    text: &str,
+    base: usize,
+    links: impl Iterator<Item = &'a DraftLink>,
+    sentences: &[Sentence],
+    first: usize,
+) -> Vec<PageLink> {
+    let mut from = 0;
+    let mut found = Vec::new();
+    for link in links {
+        let Some(at) = text.get(from..).and_then(|rest| rest.find(&link.text)) else {
+            continue;
+        };
+        let start = base + from + at;
+        from += at + link.text.len();
+        let nth =
+            sentences.iter().position(|it| (it.start as usize..it.end as usize).contains(&start));
+        if let Some(nth) = nth {
+            found.push(PageLink { sentence: (first + nth) as u32, url: link.url.clone() });
+        }
+    }
+    found
 }
 
 /// An exact quote from a page. Only [`Page::passage`] constructs one.

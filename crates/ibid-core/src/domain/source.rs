@@ -66,6 +66,9 @@ pub struct Source {
     /// The earlier source with nearly the same text; the two are not independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<SourceId>,
+    /// The earlier source that names it as the source of what it says; where the two say the same, they are one voice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_by: Option<SourceId>,
 }
 
 /// Estimated reliability of a source. `docs/trust.md` explains how each part is computed.
@@ -126,6 +129,7 @@ impl Source {
             work: Work::default(),
             trust: None,
             copy_of: None,
+            cited_by: None,
         }
     }
 

@@ -200,6 +200,19 @@ fn registrable_suffix(host: &str) -> Option<String> {
     std::str::from_utf8(domain.as_bytes()).ok().map(str::to_owned)
 }
 
+/// Whether the host of `url` is in one of `domains`, if there are any, and in none of `not_domains`.
+pub fn is_within_domains(url: &str, domains: &[String], not_domains: &[String]) -> bool {
+    let url = Url::parse(url).ok();
+    let Some(host) = url.as_ref().and_then(Url::host_str) else {
+        return false;
+    };
+    let within = |domain: &String| {
+        let domain = domain.trim_start_matches("www.").to_lowercase();
+        host == domain || host.ends_with(&format!(".{domain}"))
+    };
+    (domains.is_empty() || domains.iter().any(within)) && !not_domains.iter().any(within)
+}
+
 /// Whether the site name given by a page matches the host of `url`: one contains the letters of the other's
 /// registered name (`BBC News` on `bbc.co.uk`, `Verge` on `theverge.com`).
 pub fn is_site_of_host(url: &str, site: &str) -> bool {

@@ -4,8 +4,8 @@ use serde_json::Value;
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
     Judgement, ModelRole, Objection, OutlineEdit, OutlineSection, Owner, Plan, Question, Rating,
-    ReasoningEffort, Report, RunId, RuntimeProgress, ShareLink, Source, StopReason, Strategy,
-    TopicRelation, Usage, Variation, Vertical, WordOrigin,
+    ReasoningEffort, Report, RunId, RuntimeProgress, ShareLink, Source, SourceId, StopReason,
+    Strategy, TopicRelation, Usage, Variation, Vertical, WordOrigin,
 };
 use crate::{ErrorKind, FailureReason, ReadFailure};
 
@@ -138,6 +138,13 @@ pub enum Event {
     /// Hits were ranked for a researcher, without a model.
     #[serde(rename = "search_preprocess", alias = "search.prepared")]
     SearchPrepared { found: u32, shown: u32, llm_calls_in_preprocess: u32 },
+    /// A researcher looked for words in a page that was read: so many sentences have them, and so many passages were
+    /// shown. `words` are those of the researcher that the question or the plan has, too.
+    #[serde(rename = "page.searched")]
+    PageSearched { source: SourceId, words: String, found: u32, shown: u32 },
+    /// A researcher read on in a page: the characters from `from` to `to` of `total`.
+    #[serde(rename = "page.continued")]
+    PageContinued { source: SourceId, from: u32, to: u32, total: u32 },
     /// Progress of a supervisor.
     #[serde(rename = "runtime_progress")]
     RuntimeProgress {

@@ -268,6 +268,8 @@ impl Run {
             | Event::ClarifyAnswered { .. }
             | Event::ItemUpdated { .. }
             | Event::SearchPrepared { .. }
+            | Event::PageSearched { .. }
+            | Event::PageContinued { .. }
             | Event::PlanWaiting { .. }
             | Event::PlanChanged { .. }
             | Event::PlanApproved { .. }

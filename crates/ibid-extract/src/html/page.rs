@@ -2,6 +2,7 @@
 use super::blocks::{self, FlatBlock};
 use super::dom::{Dom, NodeData};
 use super::features;
+use super::links;
 use super::main_text::{self, BoostedTrees};
 use super::metadata::{self, Metadata};
 use super::publish_date;
@@ -46,14 +47,17 @@ pub(crate) fn read(text: &str, address: &str) -> ParsedDocument {
     if dom.cut {
         draft.warnings.push("nested too deeply or too large: not read to the end".to_owned());
     }
-    let kept = flat.into_iter().zip(kept).filter(|(_, kept)| *kept);
-    draft.blocks = to_blocks(kept.map(|(block, _)| block));
+    let kept: Vec<FlatBlock> =
+        flat.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(block, _)| block).collect();
+    draft.links = links::links_of_blocks(&dom, &kept);
+    draft.blocks = to_blocks(kept.into_iter());
     let words: u32 = draft.blocks.iter().map(|block| count_words(&block.text)).sum();
     if let Some(body) = meta.body
         && words < MIN_WORDS
         && count_words(&body) > 2 * words
     {
         draft.blocks = vec![Block::new(BlockKind::Prose, body)];
+        draft.links.clear();
         draft.warnings.push("text taken from the page's JSON-LD".to_owned());
     }
     draft

@@ -30,6 +30,31 @@ fn a_paragraph_that_comes_again_elsewhere_is_kept_once() {
     assert_eq!(text(&page).matches("where rain is plentiful").count(), 1);
 }
 
+#[test]
+fn links_of_the_main_text_are_kept_with_their_words_and_those_of_the_chrome_are_not() {
+    let page = format!(
+        "<html><body><nav><a href=https://shop.example/>Shop</a></nav><main><article><h1>Tea grows</h1>{STORY}\
+         <p>More of it was drunk than before, says a <a href='https://tea.example/study?a=1#top'>study of <b>tea</b></a>. \
+         See <a href=/here>here</a>, <a href='javascript:x'>there</a> and <a href=https://me@pw.example/>that</a>.</p>\
+         </article></main></body></html>"
+    );
+    let draft = read(&page, "");
+    let links: Vec<(&str, &str)> =
+        draft.links.iter().map(|link| (link.text.as_str(), link.url.as_str())).collect();
+    assert_eq!(links, [("study of tea", "https://tea.example/study?a=1")]);
+    let block = &draft.blocks[draft.links[0].block as usize];
+    assert!(block.text.starts_with("More of it was drunk"), "{}", block.text);
+    let origin = |url: &str| crate::DocumentOrigin::from_url(url, None);
+    let of = |url: &str| read(&page, "").into_draft(&origin(url)).links.len();
+    assert_eq!(of("https://gazette.example/tea"), 1);
+    assert_eq!(of("https://www.tea.example/news"), 0, "a site does not cite itself");
+    let folder = crate::DocumentOrigin::from_file("/docs/tea.html");
+    assert!(
+        read(&page, "").into_draft(&folder).links.is_empty(),
+        "nothing of a folder leads outside"
+    );
+}
+
 fn dated(body: &str, address: &str) -> Option<(String, String)> {
     let page = format!(
         "<html lang=en-GB><head><title>Tea grows well</title></head><body>{body}</body></html>"

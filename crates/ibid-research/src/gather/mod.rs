@@ -5,6 +5,7 @@ mod answer_form;
 mod disputes;
 mod limits;
 mod names;
+mod page_views;
 mod prior_pages;
 mod refinement;
 mod research_loop;
@@ -14,6 +15,7 @@ mod skeleton;
 
 mod assignment;
 mod checklist;
+mod cited;
 mod coverage;
 mod dispatch;
 mod planned;

@@ -8,8 +8,8 @@ use crate::query_policy::QueryPolicy;
 use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, TeamSettings, UnitProgress, UnitStatus,
-    Variation, public_address,
+    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, SourceId, TeamSettings, UnitProgress,
+    UnitStatus, Variation, public_address,
 };
 use ibid_core::ports::RoleModel;
 use ibid_core::{ReadFailure, Result};
@@ -34,6 +34,10 @@ pub(super) struct Researcher {
     pub(super) queries: Vec<String>,
     /// The hits it was last shown, and may read.
     pub(super) hits: Vec<Hit>,
+    /// The pages it may look into, in the order of reading.
+    pub(super) read: Vec<ReadPage>,
+    /// What it last looked up in one of them.
+    pub(super) passages: Vec<String>,
     /// Its findings, not yet in the notes.
     pub(super) findings: Vec<Evidence>,
     /// Its actions with their results.
@@ -53,12 +57,25 @@ pub(super) struct Researcher {
     ms: u64,
 }
 
+/// A page that a researcher has read.
+pub(super) struct ReadPage {
+    pub(super) source: SourceId,
+    /// The sentence with which it reads on.
+    pub(super) next: usize,
+    /// As shown to the researcher: title, address, length.
+    pub(super) row: String,
+}
+
 /// What a researcher does next.
 pub(super) enum ResearcherStep {
     /// Search for these queries.
     Search(Vec<String>),
     /// Read these of its hits.
     Read(Vec<usize>),
+    /// Look for words in this of the pages it has read.
+    FindInPage(usize, String),
+    /// Read on in this of the pages it has read.
+    ReadOn(usize),
     /// Record a thought.
     Think(String),
     /// Return these notes. If there are none, they are made from the findings.
@@ -96,6 +113,8 @@ impl Researcher {
             query,
             queries: Vec::new(),
             hits: Vec::new(),
+            read: Vec::new(),
+            passages: Vec::new(),
             findings: Vec::new(),
             trail: Vec::new(),
             searches: 0,
@@ -146,6 +165,7 @@ impl Researcher {
             }
             ResearcherStep::Search(mut queries) => {
                 self.thoughts = 0;
+                self.passages.clear();
                 let left = team.researcher_search_budget.saturating_sub(self.searches);
                 queries.truncate(left as usize);
                 if queries.is_empty() {
@@ -156,8 +176,14 @@ impl Researcher {
                 self.calls += queries.len() as u32;
                 Some(ResearcherStep::Search(queries))
             }
+            ResearcherStep::FindInPage(..) | ResearcherStep::ReadOn(_) => {
+                self.thoughts = 0;
+                self.calls += 1;
+                Some(next)
+            }
             ResearcherStep::Read(hits) => {
                 self.thoughts = 0;
+                self.passages.clear();
                 self.calls += hits.len() as u32;
                 self.known = self.findings.len();
                 Some(ResearcherStep::Read(hits))
@@ -278,6 +304,7 @@ pub(super) async fn decide_by_model<'m>(
 ) -> (TrackedModel<'m>, Result<ResearcherStep>) {
     let hits: Vec<String> = unit.hits.iter().map(hit_summary).collect();
     let findings: Vec<String> = unit.findings.iter().map(|finding| finding.claim.clone()).collect();
+    let pages: Vec<String> = unit.read.iter().map(|page| page.row.clone()).collect();
     let language = language_name(Some(&brief.lang));
     let prompt_input = ResearcherPrompt {
         question: brief.effective_question(),
@@ -286,6 +313,8 @@ pub(super) async fn decide_by_model<'m>(
         searches: searching.then_some((unit.searches, team.researcher_search_budget)),
         hits: &hits,
         findings: &findings,
+        pages: &pages,
+        passages: &unit.passages,
         trail: &unit.trail,
         language: &language,
     };
@@ -299,15 +328,23 @@ pub(super) async fn decide_by_model<'m>(
         }
         Err(fault) => Err(fault),
     };
-    let next = answer.map(|answer| match answer.value.action {
-        ResearcherAction::SearchWeb => {
-            ResearcherStep::Search(prompt_input.valid_queries(&answer.value))
-        }
-        ResearcherAction::FetchUrl => ResearcherStep::Read(prompt_input.valid_pages(&answer.value)),
-        ResearcherAction::Think => ResearcherStep::Think(answer.value.thought.trim().to_owned()),
-        ResearcherAction::Finish => ResearcherStep::Finish(prompt_input.valid_notes(&answer.value)),
-    });
+    let next = answer.map(|answer| step_of_reply(&prompt_input, &answer.value));
     (model, next)
+}
+
+/// What a checked reply asks for.
+fn step_of_reply(prompt: &ResearcherPrompt<'_>, reply: &ResearcherReply) -> ResearcherStep {
+    let page = prompt.named_page(reply).unwrap_or_default();
+    match reply.action {
+        ResearcherAction::SearchWeb => ResearcherStep::Search(prompt.valid_queries(reply)),
+        ResearcherAction::FetchUrl => ResearcherStep::Read(prompt.valid_pages(reply)),
+        ResearcherAction::FindInPage => {
+            ResearcherStep::FindInPage(page, prompt.sought_words(reply))
+        }
+        ResearcherAction::ReadOn => ResearcherStep::ReadOn(page),
+        ResearcherAction::Think => ResearcherStep::Think(reply.thought.trim().to_owned()),
+        ResearcherAction::Finish => ResearcherStep::Finish(prompt.valid_notes(reply)),
+    }
 }
 
 /// A hit as shown to a researcher.

@@ -85,6 +85,8 @@ impl ResearchLoop<'_> {
         new: u32,
         sources: u32,
     ) -> Result<()> {
+        let (more, pages) = self.follow_cited_sources(llm).await?;
+        let (new, sources) = (new + more, sources + pages);
         let RunContext { log, question, brief, .. } = self.ctx;
         let state = &mut self.state;
         log.emit(Event::BudgetUpdated { usage: state.usage.with_models(&llm.usage()) });

@@ -7,11 +7,12 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
-use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings, public_address};
+use ibid_core::domain::{Evidence, Hit, ModelRole, Query, SourceId, TeamSettings, public_address};
 use ibid_core::record::Event;
 use ibid_core::{ErrorKind, Result};
 
 use super::names;
+use super::page_views;
 use super::research_loop::ResearchLoop;
 use super::researcher::{self, Researcher, ResearcherStep};
 use super::search_budget::{ensure_any_answered, folder_count, record_queries, trim_to_budget};
@@ -30,20 +31,28 @@ pub(super) async fn run_turn(
     let now = research.ctx.providers.clock.unix_ms();
     let mut searching: Vec<(usize, Vec<String>)> = Vec::new();
     let mut reading: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut viewing: Vec<(usize, ResearcherStep)> = Vec::new();
     for (nth, next) in moves {
         match units[nth].apply_step(next, team, now) {
             Some(ResearcherStep::Search(queries)) => searching.push((nth, queries)),
             Some(ResearcherStep::Read(hits)) => reading.push((nth, hits)),
+            Some(step @ (ResearcherStep::FindInPage(..) | ResearcherStep::ReadOn(_))) => {
+                viewing.push((nth, step));
+            }
             _ => {}
         }
     }
     if !searching.is_empty() {
         run_searches(research, units, searching).await?;
     }
-    if reading.is_empty() {
-        return Ok(0);
+    let read = match reading.is_empty() {
+        true => 0,
+        false => fetch_pages(research, llm, round, units, reading).await?,
+    };
+    for (nth, step) in viewing {
+        page_views::view_page(research, round, &mut units[nth], &step)?;
     }
-    fetch_pages(research, llm, round, units, reading).await
+    Ok(read)
 }
 
 /// The next step of each active researcher.
@@ -210,6 +219,29 @@ async fn fetch_pages(
     let found = weigh::find_evidence(llm, &round, scorer, &state.notes, &state.pages).await?;
     let policy = research.targets.policy();
     names::learn_names(policy, ctx.brief, &state.notes, found.iter());
+    credit_findings(research, units, &wanted, &fresh, &found);
+    for (nth, _) in reading {
+        let unit = &mut units[nth];
+        let prepared = research.hits.hits_for_researcher(
+            ctx,
+            (&unit.topic, unit.item),
+            &unit.queries,
+            &state.pages,
+        );
+        unit.hits = prepared.await?.0;
+    }
+    Ok(fresh.len() as u32)
+}
+
+/// Gives each researcher the findings on the pages of a turn, and a line about each page it wanted.
+fn credit_findings(
+    research: &ResearchLoop<'_>,
+    units: &mut [Researcher],
+    wanted: &[(Hit, usize)],
+    fresh: &[(usize, SourceId)],
+    found: &[Evidence],
+) {
+    let state = &research.state;
     for (at, (hit, nth)) in wanted.iter().enumerate() {
         let source = fresh.iter().find(|pair| pair.0 == at).map(|pair| pair.1);
         let of_page = found.iter().filter(|it| Some(it.source) == source);
@@ -234,19 +266,14 @@ async fn fetch_pages(
                 ));
             }
             units[to].findings.extend(findings);
+            if let Some(id) = source {
+                page_views::add_read_page(research, &mut units[to], id);
+            }
+        }
+        if let Some(id) = source {
+            page_views::add_read_page(research, &mut units[*nth], id);
         }
     }
-    for (nth, _) in reading {
-        let unit = &mut units[nth];
-        let prepared = research.hits.hits_for_researcher(
-            ctx,
-            (&unit.topic, unit.item),
-            &unit.queries,
-            &state.pages,
-        );
-        unit.hits = prepared.await?.0;
-    }
-    Ok(fresh.len() as u32)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use ibid_core::domain::words::{is_stop_word, numbers, tokens};
 use ibid_core::domain::{Evidence, EvidenceStore, ItemId, Source};
 
 use super::lexicon::{StemInterner, containment, jaccard, spaced};
+use super::same_voice::{own_voices, repeats_primary};
 use super::sentence::has_denial;
 
 /// Maximum number of works cited for one sentence.
@@ -41,7 +42,8 @@ pub(crate) fn build_points(
         .collect();
     order.sort_by(|a, b| {
         let (a, b) = (&notes.evidence[*a], &notes.evidence[*b]);
-        b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
+        let cited = |it: &Evidence| notes.source(it.source).is_some_and(|it| it.cited_by.is_some());
+        b.score.total_cmp(&a.score).then(cited(b).cmp(&cited(a))).then(a.id.cmp(&b.id))
     });
     let mut points: Vec<(ClaimCluster, bool, Vec<i64>, Vec<u32>)> = Vec::new();
     for nth in order {
@@ -62,14 +64,14 @@ pub(crate) fn build_points(
             let agrees = *point_no == no
                 && point_figures.iter().all(|n| figures.contains(n))
                 && point_names.iter().all(|n| ids.contains(n));
+            let is_same_told = like >= MAX_SENTENCE_SIMILARITY
+                && figures.iter().all(|n| point_figures.contains(n))
+                && names.iter().all(|n| point.ids.contains(n));
+            let lead = &notes.evidence[point.evidence[0]];
             if agrees && whole >= MIN_SUPPORTING_QUOTE_OVERLAP {
                 add_source(notes, point, nth);
                 merged = true;
-            } else if like >= MAX_SENTENCE_SIMILARITY
-                && *point_no == no
-                && figures.iter().all(|n| point_figures.contains(n))
-                && names.iter().all(|n| point.ids.contains(n))
-            {
+            } else if *point_no == no && (is_same_told || repeats_primary(notes, it, lead)) {
                 merged = true;
             }
             if merged {
@@ -201,12 +203,13 @@ pub(crate) fn is_same_work(one: &Source, other: &Source) -> bool {
 }
 
 /// The independent sources behind evidence. A work that several sites print is one independent source: the first that was
-/// read.
+/// read. So is a sentence that several sites have, and a primary source with those that repeat it.
 pub(crate) fn independent_sources<'a>(
     notes: &'a EvidenceStore,
     evidence: impl IntoIterator<Item = &'a Evidence>,
 ) -> BTreeSet<&'a str> {
-    evidence
+    let evidence: Vec<&Evidence> = evidence.into_iter().collect();
+    own_voices(notes, &evidence)
         .into_iter()
         .filter_map(|evidence| notes.source(evidence.source))
         .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))

@@ -17,6 +17,7 @@ mod procedure;
 pub(crate) mod queries;
 pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
+pub(crate) mod same_voice;
 pub(crate) mod score;
 pub(crate) mod sentence;
 mod side_name;

@@ -106,7 +106,10 @@ pub(crate) fn best_first<'a>(
 ) -> Vec<&'a Evidence> {
     let mut all: Vec<&Evidence> =
         evidence.filter(|evidence| notes.source(evidence.source).is_some()).collect();
-    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+    let cited = |it: &Evidence| notes.source(it.source).is_some_and(|it| it.cited_by.is_some());
+    all.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then(cited(b).cmp(&cited(a))).then(a.id.cmp(&b.id))
+    });
     all
 }
 

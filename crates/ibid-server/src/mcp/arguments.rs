@@ -182,6 +182,17 @@ pub(super) struct FetchInput {
     #[serde(deserialize_with = "nonblank")]
     #[schemars(with = "NonblankSchema")]
     pub(super) id: String,
+    /// Return only the passages with these words.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) find: Option<String>,
+    /// Return the text from this character on.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(extend("default" = 0))]
+    pub(super) offset: Option<u64>,
+    /// Return at most so many characters. Default: the whole text, or 20,000 characters from an offset.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(extend("minimum" = 100, "maximum" = 100_000))]
+    pub(super) max_chars: Option<u64>,
 }
 
 /// Arguments of `check_claims`.

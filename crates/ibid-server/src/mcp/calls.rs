@@ -17,7 +17,7 @@ use super::arguments::{
 use super::elicitation::{self, ElicitationMode};
 use super::output::{
     McpToolResult, POLL_SECS, coverage_ratio, progress_line, result_json, section,
-    structured_result, summary, task_json, text_result,
+    structured_result, summary, task_json, text_piece, text_result,
 };
 use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
@@ -41,9 +41,6 @@ const INTAKE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Longest time between two progress notifications.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Default length of a text result, characters: about 6,000 tokens.
-const DEFAULT_RESULT_CHARS: usize = 20_000;
 
 /// Maximum length of the text of a steer command, in characters.
 const MAX_STEER_CHARS: usize = 2_000;
@@ -103,7 +100,7 @@ impl McpServer {
             }
             "fetch" => {
                 return text_result(match read_fields::<FetchInput>(arguments) {
-                    Ok(input) => self.fetch(service, &input.id).await,
+                    Ok(input) => self.fetch(service, &input).await,
                     Err(fault) => Err(fault.into()),
                 });
             }
@@ -347,17 +344,7 @@ impl McpServer {
             "evidence" => evidence::to_jsonl(&events),
             other => section(report, other)?,
         };
-        let offset = input.offset.map_or(0, |offset| offset as usize);
-        let limit = input.max_chars.map_or(DEFAULT_RESULT_CHARS, |max_chars| max_chars as usize);
-        let limit = limit.clamp(100, 100_000);
-        let total = text.chars().count();
-        let piece: String = text.chars().skip(offset).take(limit).collect();
-        let next = offset + piece.chars().count();
-        Ok(json!({
-            "text": piece,
-            "next_offset": (next < total).then_some(next),
-            "total_chars": total,
-        }))
+        Ok(text_piece(&text, input.offset, input.max_chars))
     }
 
     /// Responds with the run as a task.

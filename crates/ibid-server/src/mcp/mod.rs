@@ -8,6 +8,7 @@ mod elicitation;
 mod handler;
 pub mod hosts;
 mod output;
+mod page_part;
 mod protocol;
 mod recent_hits;
 mod resources;

@@ -9,6 +9,9 @@ use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::citation_spans::text_with_citations;
 
+/// Characters of a piece of a text by default.
+const DEFAULT_RESULT_CHARS: usize = 20_000;
+
 /// How soon a client should poll again, in seconds.
 pub(super) const POLL_SECS: u64 = 5;
 
@@ -96,6 +99,17 @@ pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
 pub(super) fn hit_id(hit: &Hit) -> String {
     let what = format!("{}\n{}", hit.url, hit.doc_id.as_deref().unwrap_or_default());
     format!("s_{}", hex::encode(&Sha256::digest(what.as_bytes())[..8]))
+}
+
+/// A piece of a text: `{text, next_offset, total_chars}`, with `next_offset` null at its end.
+pub(super) fn text_piece(text: &str, offset: Option<u64>, max_chars: Option<u64>) -> Value {
+    let offset = offset.map_or(0, |offset| offset as usize);
+    let limit = max_chars.map_or(DEFAULT_RESULT_CHARS, |max_chars| max_chars as usize);
+    let limit = limit.clamp(100, 100_000);
+    let total = text.chars().count();
+    let piece: String = text.chars().skip(offset).take(limit).collect();
+    let next = offset + piece.chars().count();
+    json!({"text": piece, "next_offset": (next < total).then_some(next), "total_chars": total})
 }
 
 /// A tool's result: structured, and as text for hosts that only read text.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::arguments::FetchInput;
 use super::output::{McpToolResult, hit_id};
+use super::page_part::part_of_page;
 use super::server::McpServer;
 use crate::request::ResearchRequest;
 use crate::request_service::{CallerHit, CallerService};
@@ -120,8 +122,9 @@ impl McpServer {
         Ok(out)
     }
 
-    /// The text of a result: `{id, title, text, url, metadata}`.
-    pub(super) async fn fetch(&self, service: &CallerService, id: &str) -> McpToolResult {
+    /// The text of a result, or the part of it that `input` names: `{id, title, text, url, metadata}`.
+    pub(super) async fn fetch(&self, service: &CallerService, input: &FetchInput) -> McpToolResult {
+        let id = input.id.as_str();
         let gone = || {
             Error::new(ErrorKind::Usage, "no result has this id")
                 .with_hint("search again and use an id from its results")
@@ -133,26 +136,28 @@ impl McpServer {
             let report = run.report.as_deref().ok_or_else(gone)?;
             let source = report.sources.get(n.wrapping_sub(1)).ok_or_else(gone)?;
             let page = handle.page(&source.page).await?.ok_or_else(gone)?;
-            return Ok(json!({
+            let whole = json!({
                 "id": id,
                 "title": source.title,
                 "text": page["text"],
                 "url": source.url,
                 "metadata": {"published": source.date, "doi": source.work.doi, "pmid": source.work.pmid},
-            }));
+            });
+            return Ok(part_of_page(whole, input));
         }
         let caller = service.caller().name();
         let found = self.recent_hits.get(caller, id).ok_or_else(gone)?;
         let page = service.read_hit(&found, READ_TIMEOUT).await;
         let page = page.map_err(|fault| self.unreadable_error(&found, fault))?;
         let work = &found.hit().work;
-        Ok(json!({
+        let whole = json!({
             "id": id,
             "title": found.title,
             "text": page.text().expose(),
             "url": found.url,
             "metadata": {"published": page.date, "doi": work.doi, "pmid": work.pmid},
-        }))
+        });
+        Ok(part_of_page(whole, input))
     }
 
     /// Reports an unreadable page with its reason, instead of as an internal error.

@@ -57,7 +57,7 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool(
             "fetch",
             "Fetch",
-            "Returns the full text of a search result.",
+            "Returns the full text of a search result; with `find`, only its passages with given words; with `offset` and `max_chars`, a piece of it. Continue with `next_offset`.",
             tool_schema::<FetchInput>(),
             None,
         ),

@@ -346,6 +346,8 @@ pub(super) fn redact_event(it: &mut Event) {
         | Event::StrategyChosen { .. }
         | Event::ItemUpdated { .. }
         | Event::SearchPrepared { .. }
+        | Event::PageSearched { .. }
+        | Event::PageContinued { .. }
         | Event::RuntimeProgress { .. }
         | Event::PlanWaiting { .. }
         | Event::PlanChanged { .. }

@@ -8,7 +8,7 @@
   if (live && live.dataset.ended !== 'true' && window.EventSource) {
     const run = encodeURIComponent(live.dataset.run);
     const names = ('run.started run.resumed run.finishing run.completed run.failed run.cancelled clarify.asked clarify.answered ' +
-      'brief.ready plan.proposed plan.waiting plan.changed plan.approved wave.started wave.finished search.completed read.completed ' +
+      'brief.ready plan.proposed plan.waiting plan.changed plan.approved wave.started wave.finished search.completed page.searched page.continued read.completed ' +
       'read.failed evidence.added coverage.updated gap.found gate.judged step.unaided document.failed conflict.found runtime_progress llm.completed budget.updated draft.delta report.ready').split(' ');
     const told = one('#said');
     let last = 0, due = 0, busy = false, again = false, spoken = 0, heard = '';

@@ -8,7 +8,7 @@ use url::Url;
 use super::engine_api::{EngineApi, EngineConfig};
 use super::engines::{EngineInfo, KeyRequirement, by_name};
 use super::query_text;
-use ibid_core::domain::work::canonical_url;
+use ibid_core::domain::work::{canonical_url, is_within_domains};
 use ibid_core::domain::{Hit, Hits, Query, Vertical};
 use ibid_core::ports::{Egress, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
@@ -172,8 +172,8 @@ fn clean_hits(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
     let mut seen = BTreeSet::new();
     let kept = hits.into_iter().filter_map(|mut hit| {
         let url = Url::parse(hit.url.trim()).ok()?;
-        let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
-        if !matches_filters(&hit, host, query) {
+        let is_web = url.host_str().is_some() && matches!(url.scheme(), "http" | "https");
+        if !is_web || !matches_filters(&hit, url.as_str(), query) {
             return None;
         }
         hit.url = url.to_string();
@@ -186,18 +186,13 @@ fn clean_hits(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
     numbered.map(|(hit, rank)| Hit { rank, ..hit }).collect()
 }
 
-/// Whether a hit at `host` is within the domains and dates of `query`. A hit without a date matches any dates.
-fn matches_filters(hit: &Hit, host: &str, query: &Query) -> bool {
-    let within = |domain: &String| {
-        let domain = domain.trim_start_matches("www.").to_lowercase();
-        host == domain || host.ends_with(&format!(".{domain}"))
-    };
-    let allowed = query.domains.is_empty() || query.domains.iter().any(within);
-    let excluded = query.not_domains.iter().any(within);
+/// Whether a hit at `url` is within the domains and dates of `query`. A hit without a date matches any dates.
+fn matches_filters(hit: &Hit, url: &str, query: &Query) -> bool {
+    let allowed = is_within_domains(url, &query.domains, &query.not_domains);
     let date = hit.date.as_ref();
     let early = date.zip(query.since.as_ref()).is_some_and(|(date, since)| date < since);
     let late = date.zip(query.until.as_ref()).is_some_and(|(date, until)| date > until);
-    allowed && !excluded && !early && !late
+    allowed && !early && !late
 }
 
 #[cfg(test)]

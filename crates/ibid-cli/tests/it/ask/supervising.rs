@@ -58,6 +58,8 @@ fn research() {
         searches: Some((1, 15)),
         hits: &["Roofs at night (https://roofs.example/night): Measured on three roofs.".to_owned()],
         findings: &["Green roofs cool by 2 degrees at night.".to_owned()],
+        pages: &["Roofs by day (https://roofs.example/day), 21040 characters".to_owned()],
+        passages: &["(sentence 40 of 210) At night the roof cools.".to_owned()],
         trail: &["search_web green roofs night: 1 hits".to_owned()],
         language: "English",
     };
@@ -69,6 +71,17 @@ fn research() {
     let nowhere =
         says(r#"{"action":"fetch_url","queries":[],"pages":[4],"thought":"","notes":[]}"#);
     assert!(ask.check(&nowhere).is_err());
+    let find = says(
+        r#"{"action":"find_in_page","queries":["cools at","night"],"pages":[1],"thought":"","notes":[]}"#,
+    );
+    assert_eq!((ask.check(&find), ask.named_page(&find)), (Ok(()), Some(0)));
+    assert_eq!(ask.sought_words(&find), "cools at night");
+    for wrong in [
+        r#"{"action":"find_in_page","queries":[" "],"pages":[1],"thought":"","notes":[]}"#,
+        r#"{"action":"read_on","queries":[],"pages":[2],"thought":"","notes":[]}"#,
+    ] {
+        assert!(ask.check(&says(wrong)).is_err(), "{wrong}");
+    }
     let done = says(
         r#"{"action":"finish","queries":[],"pages":[],"thought":"","notes":[
         {"text":"They cool by 2 degrees.","findings":[1,5]},{"text":"See https://evil.example.","findings":[1]}]}"#,

@@ -98,6 +98,13 @@ fn research() -> Vec<Event> {
             },
         },
         Event::SearchPrepared { found: 12, shown: 8, llm_calls_in_preprocess: 0 },
+        Event::PageSearched {
+            source: SourceId::new(1),
+            words: "rain held".to_owned(),
+            found: 9,
+            shown: 4,
+        },
+        Event::PageContinued { source: SourceId::new(1), from: 8_000, to: 15_950, total: 40_210 },
         Event::KnownWeighed { sources: vec![source()], evidence: 2 },
         Event::RoundStarted { items: vec![ItemId::new(1)], queries: 1 },
         Event::SearchStarted {

@@ -205,6 +205,28 @@ fn the_tools_of_the_rows_answer_in_their_shapes() {
         serde_json::from_str(fetched["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(page["id"], id);
     assert!(page["text"].as_str().unwrap().contains("56 %"), "{page}");
+    assert!(page["next_offset"].is_null() && page["total_chars"].is_null(), "{page}");
+    let whole = page["text"].as_str().unwrap();
+    let mut part = |arguments: &Value| -> Value {
+        let fetched = host.call("fetch", arguments);
+        serde_json::from_str(fetched["content"][0]["text"].as_str().unwrap()).unwrap()
+    };
+    let mut read = String::new();
+    let mut next = json!(0);
+    while !next.is_null() {
+        let piece = part(&json!({"id": id, "offset": next, "max_chars": 100}));
+        assert_eq!(piece["total_chars"], whole.chars().count());
+        read += piece["text"].as_str().unwrap();
+        next = piece["next_offset"].clone();
+    }
+    assert_eq!(read, whole);
+    let found = part(&json!({"id": id, "find": "annual rainfall retained"}));
+    let passage = &found["passages"][0];
+    assert!(passage["text"].as_str().unwrap().contains("56 %"), "{found}");
+    let offset = passage["offset"].as_u64().unwrap() as usize;
+    let there: String = whole.chars().skip(offset).collect();
+    assert!(there.starts_with(passage["text"].as_str().unwrap()), "{found}");
+    assert_eq!(part(&json!({"id": id, "find": "zeppelins"}))["found"], 0);
     let wrong = host.call("fetch", &json!({"id": "s_nothing"}));
     assert_eq!(wrong["isError"], true);
     let checked = host.call("check_claims", &json!({"text": "A green roof retained 56 % of annual rainfall [rain](rain.md). A green roof retained 99 % of annual rainfall [rain](rain.md)."}));

@@ -187,6 +187,73 @@ fn led_by(model: &Arc<Scripted>, pages: Vec<Page>) -> Providers {
 }
 
 #[tokio::test]
+async fn a_researcher_finds_words_in_a_page_that_it_has_read_and_reads_on_to_its_end() {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&shown);
+    let model = Scripted::new(move |step, words| {
+        let tried = |action: &str| words.matches(&format!("- {action} https")).count();
+        if step == "research" {
+            kept.lock().unwrap().push(words.to_owned());
+        }
+        let says = match step {
+            "supervise" if words.contains("0 waves") => dispatch(&[1]),
+            "supervise" => json!({"action": "ResearchComplete", "thought": "", "units": []}),
+            "research" if tried("read_on") == 4 => turn("finish", &[], &[]),
+            "research" if tried("find_in_page") == 1 => turn("read_on", &[], &[1]),
+            "research" if tried("fetch_url") == 1 => {
+                turn("find_in_page", &["suberin walls supple"], &[1])
+            }
+            "research" if words.contains("search_web cork") => turn("fetch_url", &[], &[1]),
+            "research" => turn("search_web", &["cork bark"], &[]),
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    });
+    let mut asked = asked(Strategy::Supervisor);
+    asked.method.max_iterations = 1;
+    // 24,000 characters: a fetch weighs a third of them.
+    let (report, events) =
+        researched(&led_by(&model, vec![long_page(6, &[0, 2, 5])]), &asked).await;
+    assert!(!report.unwrap().sources.is_empty());
+    assert_eq!(facts(&events), BTreeSet::from([0, 1, 2]));
+    let shown = shown.lock().unwrap();
+    let passages = |turn: &String| {
+        turn.split("<<<passages\n").nth(1).map(|it| it.split("\n>>>").next().unwrap().to_owned())
+    };
+    let passages: Vec<String> = shown.iter().filter_map(passages).collect();
+    assert!(shown[2].contains("<<<read pages\n1. Cork and bread (https://long.example/cork), 23"));
+    assert_eq!(passages[0], "none");
+    assert!(passages[1].starts_with("1. (sentence "), "{}", passages[1]);
+    assert!(passages[1].contains(FACTS[2]) && !passages[1].contains(FACTS[1]), "{}", passages[1]);
+    assert!(passages[2].contains(FACTS[0]) && passages[2].len() < 8_100, "{}", passages[2]);
+    assert_eq!(passages.last().unwrap(), "none", "the page has ended");
+    let told: Vec<&Event> = events
+        .iter()
+        .filter(|it| matches!(it, Event::PageSearched { .. } | Event::PageContinued { .. }))
+        .collect();
+    assert_eq!(told.len(), 5, "{told:?}");
+    // The words of a page get into no event: the question and the plan have none of them.
+    let Event::PageSearched { words, found: 1, shown: 1, .. } = told[0] else {
+        panic!("{:?}", told[0]);
+    };
+    assert_eq!(words, "");
+    let mut from_before = 0;
+    for it in &told[1..] {
+        let Event::PageContinued { from, to, total, .. } = it else {
+            panic!("{it:?}");
+        };
+        assert!(*from >= from_before && to <= total && to - from <= 8_000, "{it:?}");
+        from_before = *to;
+    }
+    let calls = events.iter().rev().find_map(|it| match it {
+        Event::RuntimeProgress { progress } => Some(progress.research_units[0].tool_calls),
+        _ => None,
+    });
+    assert_eq!(calls, Some(1 + 1 + 1 + 4));
+    assert_eq!(events.iter().filter(|it| it.name() == "read.completed").count(), 1);
+}
+
+#[tokio::test]
 async fn hits_stand_by_address_and_the_supervisor_sees_the_words_that_notes_rest_on() {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&shown);

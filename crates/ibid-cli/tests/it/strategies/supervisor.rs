@@ -205,11 +205,15 @@ fn without_a_search_provider_the_researcher_is_not_told_of_searching() {
         searches: None,
         hits: &[],
         findings: &[],
+        pages: &[],
+        passages: &[],
         trail: &[],
         language: "English",
     };
     let prompt = ask.prompt().unwrap();
     assert!(!prompt.messages[0].text.contains("search_web"));
+    // Nor of looking into pages before it has read one.
+    assert!(!prompt.messages[0].text.contains("find_in_page"));
     let schema = prompt.schema.unwrap().json.to_string();
     assert!(!schema.contains("search_web"));
 }

@@ -18,6 +18,8 @@ const SENTENCE_CHARS: usize = 600;
 const MOST_QUERIES: usize = 3;
 const MOST_PAGES: usize = 5;
 const MOST_NOTES: usize = 12;
+/// Most characters of the words to look for in a page.
+const MOST_SOUGHT_CHARS: usize = 120;
 
 /// The prompt for a supervisor's next decision.
 #[derive(Debug, Clone)]
@@ -171,6 +173,10 @@ pub struct ResearcherPrompt<'a> {
     pub hits: &'a [String],
     /// The findings, one claim per row, numbered from 1.
     pub findings: &'a [String],
+    /// The pages it has read, one per row, numbered from 1: title, site, length.
+    pub pages: &'a [String],
+    /// What it last looked up in one of them, one passage per row with its place, numbered from 1.
+    pub passages: &'a [String],
     /// Its earlier actions with their results.
     pub trail: &'a [String],
     /// The language of the notes, by [`language_name`](super::language_name).
@@ -185,6 +191,10 @@ pub enum ResearcherAction {
     SearchWeb,
     /// Read hits.
     FetchUrl,
+    /// Look for words in a page that was read.
+    FindInPage,
+    /// Read on in a page that was read.
+    ReadOn,
     /// Write down a thought.
     Think,
     /// Finish.
@@ -196,9 +206,9 @@ pub enum ResearcherAction {
 pub struct ResearcherReply {
     /// What to do.
     pub action: ResearcherAction,
-    /// What to search for.
+    /// What to search for, on the web or in a page.
     pub queries: Vec<String>,
-    /// The hits to read, numbered from 1.
+    /// The hits to read, or the page that was read, numbered from 1.
     pub pages: Vec<i64>,
     /// A thought.
     pub thought: String,
@@ -213,6 +223,13 @@ pub struct NoteRow {
     pub text: String,
     /// The findings it rests on, numbered from 1. Without any, the note may be read but never cited.
     pub findings: Vec<i64>,
+}
+
+/// Rows with their numbers.
+fn counted(all: &[String]) -> String {
+    let lines = all.iter().enumerate();
+    let lines = lines.map(|(nth, it)| format!("{}. {}", nth + 1, one_line(it)));
+    or_none(lines.collect::<Vec<_>>().join("\n"))
 }
 
 impl ResearcherPrompt<'_> {
@@ -235,6 +252,17 @@ impl ResearcherPrompt<'_> {
             let search = fill_template(&words.search_web, &[("most", &MOST_QUERIES.to_string())]);
             tools = format!("{search}\n{tools}");
         }
+        let mut pages = String::new();
+        if !self.pages.is_empty() {
+            let at = actions.len() - 2;
+            actions.splice(at..at, ["find_in_page", "read_on"]);
+            tools = format!("{tools}\n{}\n{}", words.find_in_page, words.read_on);
+            pages = format!(
+                "\n\n{}\n\n{}",
+                untrusted("read pages", &counted(self.pages)),
+                untrusted("passages", &counted(self.passages))
+            );
+        }
         let note = object(&[("text", text()), ("findings", list(&whole_number(), 5))]);
         let schema = object(&[
             ("action", one_of(&actions)),
@@ -243,11 +271,6 @@ impl ResearcherPrompt<'_> {
             ("thought", text()),
             ("notes", list(&note, MOST_NOTES)),
         ]);
-        let counted = |all: &[String]| {
-            let lines = all.iter().enumerate();
-            let lines = lines.map(|(nth, it)| format!("{}. {}", nth + 1, one_line(it)));
-            or_none(lines.collect::<Vec<_>>().join("\n"))
-        };
         render_prompt(
             "research",
             schema,
@@ -259,6 +282,7 @@ impl ResearcherPrompt<'_> {
                 ("searches", &searches),
                 ("hits", &untrusted("hits", &counted(self.hits))),
                 ("findings", &untrusted("findings", &counted(self.findings))),
+                ("pages", &pages),
                 ("trail", &join_rows(self.trail)),
                 ("tools", &tools),
                 ("language", self.language),
@@ -284,6 +308,15 @@ impl ResearcherPrompt<'_> {
             ResearcherAction::FetchUrl => ensure_that(!self.valid_pages(answer).is_empty(), || {
                 "`pages` names no hit that was shown".to_owned()
             }),
+            ResearcherAction::FindInPage | ResearcherAction::ReadOn => {
+                ensure_that(self.named_page(answer).is_some(), || {
+                    "`pages` names no page that was read".to_owned()
+                })?;
+                let finds = answer.action == ResearcherAction::FindInPage;
+                ensure_that(!finds || !self.sought_words(answer).is_empty(), || {
+                    "`queries` has no words to look for".to_owned()
+                })
+            }
             ResearcherAction::Think => {
                 ensure_that(!answer.thought.trim().is_empty(), || "`thought` is empty".to_owned())
             }
@@ -310,6 +343,19 @@ impl ResearcherPrompt<'_> {
         }
         found.truncate(MOST_PAGES);
         found
+    }
+
+    /// The index of the page to look into, from 0.
+    pub fn named_page(&self, answer: &ResearcherReply) -> Option<usize> {
+        let all = answer.pages.iter();
+        let mut all = all.filter_map(|n| usize::try_from(*n).ok()?.checked_sub(1));
+        all.find(|at| *at < self.pages.len())
+    }
+
+    /// The words to look for in a page, on one line. They are sent nowhere.
+    pub fn sought_words(&self, answer: &ResearcherReply) -> String {
+        let words = one_line(&answer.queries.join(" "));
+        words.trim().chars().take(MOST_SOUGHT_CHARS).collect()
     }
 
     /// The notes, each with the indices of its findings, from 0. Notes with an address or a number in

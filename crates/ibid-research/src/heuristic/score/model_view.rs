@@ -1,10 +1,19 @@
 //! What a model may see of a page.
+use std::ops::Range;
+
 use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 use crate::heuristic::sentence::{SentenceText, fitness};
 use ibid_core::domain::Page;
 
 impl RelevanceScorer {
+    /// Those of the sentences of a page that give no orders and belong to none, whatever their form.
+    pub(crate) fn harmless_sentences(&self, page: &Page, sentences: &[Range<usize>]) -> Vec<usize> {
+        let poisoned = self.orders.injected_sentences(page, 0..page.sentences().len());
+        let wanted = sentences.iter().cloned().flatten();
+        wanted.filter(|n| !poisoned.contains(n)).collect()
+    }
+
     /// The title of a page, or nothing if it gives orders.
     pub(crate) fn shown_title<'p>(&self, page: &'p Page) -> &'p str {
         if self.orders.is_injection(&page.title) { "" } else { &page.title }

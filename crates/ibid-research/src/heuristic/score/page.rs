@@ -15,6 +15,8 @@ pub(crate) struct PageInput<'a> {
     pub(crate) chunk_scores: Vec<f32>,
     /// Longest page that is used whole, and most that is used of a longer one, in characters.
     pub(crate) whole: usize,
+    /// The only sentences used, whatever the page's length; `None` to choose by the limits above.
+    pub(crate) only: Option<Vec<usize>>,
     /// Maximum number of tokens of evidence kept (the setting `summaryTokens`).
     pub(crate) tokens: usize,
 }

@@ -176,10 +176,10 @@ impl RelevanceScorer {
     /// The sentences of a page as word numbers: all of a short page, the best chunks of a long one.
     pub(crate) fn add_page(&mut self, reading: &PageInput<'_>) -> PageSentences {
         let page = reading.page;
-        let numbers: Vec<usize> = if page.text().len() <= reading.whole {
-            (0..page.sentences().len()).collect()
-        } else {
-            self.best_chunks(reading)
+        let numbers: Vec<usize> = match &reading.only {
+            Some(only) => only.clone(),
+            None if page.text().len() <= reading.whole => (0..page.sentences().len()).collect(),
+            None => self.best_chunks(reading),
         };
         if let Some(site) = &page.site {
             self.sites.insert(site.to_lowercase());

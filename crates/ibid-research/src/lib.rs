@@ -32,6 +32,7 @@ mod verify;
 mod works;
 mod write;
 
+mod catch_item;
 mod changed_fact;
 mod concurrency;
 mod draft;

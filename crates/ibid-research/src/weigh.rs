@@ -17,6 +17,7 @@ use super::ask::{
     shapes::{WeighPrompt, WeighReplyRow, language_name},
 };
 use super::attribution::{self, SupportLevel};
+use super::catch_item::catch_item;
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
@@ -317,24 +318,6 @@ async fn weigh_by_model(
         };
     }
     Ok(())
-}
-
-/// An item that no page answers, to catch a model that finds something for whatever it is asked. It shares no word with the question.
-fn catch_item(brief: &Brief, plan: &Plan) -> Result<ChecklistItem> {
-    let items = plan.items().iter().map(|item| format!("{} {}", item.heading, item.asks));
-    let asked: Vec<String> = items.chain([brief.question.clone()]).collect();
-    let asked = content_stems(&asked.join(" "));
-    let last = plan.items().iter().map(|item| item.id.number()).max().unwrap_or_default();
-    let topics = &prompts::prompt_lines()?.catch_items;
-    let foreign = |text: &&String| content_stems(text).iter().all(|stem| !asked.contains(stem));
-    let asks = topics.iter().find(foreign).or(topics.first()).cloned().unwrap_or_default();
-    Ok(ChecklistItem {
-        id: ItemId::new(last + 1),
-        heading: asks.clone(),
-        asks,
-        terms: Vec::new(),
-        query: String::new(),
-    })
 }
 
 /// Adds the `missed` findings that the `leading` ones do not cover. A model can replace a finding by words by its own words on the

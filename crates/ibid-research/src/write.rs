@@ -24,10 +24,7 @@ mod variants;
 use super::ask::{
     self,
     fit::{self, ContextWindow, PromptPart},
-    shapes::{
-        ANSWER_CHARS, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
-        language_name,
-    },
+    shapes::{EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence, language_name},
 };
 use super::draft::{DraftLine, DraftSection, ReportDraft};
 use super::gather::ResearchLoop;
@@ -51,7 +48,7 @@ use kept_sentences::{MAX_PARAGRAPH_SENTENCES, add_to_picked, cut_irrelevant, ext
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
-use short_answer::{is_less_direct, retain_new, short_with_picked};
+use short_answer::{is_less_direct, lead_with_answer, open_and_close};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER_TOKENS: usize = 6_000;
@@ -221,12 +218,7 @@ impl<'a> WriteContext<'a> {
                     // A small model may answer with whatever it saw first.
                     let line = line.filter(|it| !is_less_direct(scorer, it, &draft.short));
                     if let Some(answer) = line {
-                        draft.short = short_with_picked(&answer, &draft.short);
-                        draft.verdict = None;
-                        if answer.text.chars().count() <= ANSWER_CHARS {
-                            draft.answer = Some(answer);
-                            draft.answer_by_code = false;
-                        }
+                        lead_with_answer(draft, answer);
                     }
                     (opening, closing) = (introduction, conclusion);
                 }
@@ -265,29 +257,28 @@ impl<'a> WriteContext<'a> {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
             return Ok(());
         }
-        // Items that the model left out keep their picked sections.
+        let picked = self.picked_beside(&written, std::mem::take(&mut draft.sections));
+        stage.emit_sections(&picked);
+        written.extend(picked);
+        draft.sections = dedup_sentences(written);
+        open_and_close(draft, opening, closing);
+        Ok(())
+    }
+
+    /// The `picked` sections whose items none of the `written` ones answers.
+    fn picked_beside(
+        &self,
+        written: &[DraftSection],
+        mut picked: Vec<DraftSection>,
+    ) -> Vec<DraftSection> {
         let mut covered: Vec<ItemId> = Vec::new();
         for it in &self.notes.plan.writing.sections {
             if written.iter().any(|own| own.title == it.title) {
                 covered.extend(&it.items);
             }
         }
-        let picked = draft.sections.drain(..);
-        let picked: Vec<DraftSection> =
-            picked.filter(|id| !id.item.is_some_and(|item| covered.contains(&item))).collect();
-        stage.emit_sections(&picked);
-        written.extend(picked);
-        draft.sections = dedup_sentences(written);
-        retain_new(&mut opening, draft);
-        if !opening.is_empty() {
-            draft.introduction = opening;
-        }
-        retain_new(&mut closing, draft);
-        if !closing.is_empty() {
-            draft.conclusion = closing;
-            draft.conclusion_by_code = false;
-        }
-        Ok(())
+        picked.retain(|it| !it.item.is_some_and(|item| covered.contains(&item)));
+        picked
     }
 
     /// Whether every name in a sentence is in its evidence, the question or the section title, and what it

@@ -77,16 +77,16 @@ pub(crate) fn compose_report(
         None => (whole, leading),
     };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
-    let mut short = match answer::answer_parts(&parts) {
-        said if said.is_empty() => {
-            let said = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
-            // What stands under a heading that asks the question answers it before any table.
-            if is_headed(base) { said } else { tables.short_answer(said) }
+    let mut short = answer::answer_parts(&parts);
+    if short.is_empty() {
+        short = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
+        // What stands under a heading that asks the question answers it before any table.
+        if !is_headed(base) {
+            short = tables.short_answer(short);
         }
-        said => said,
-    };
-    if let Some(line) = answer.as_ref().filter(|_| asks_for_fact(brief.kind)) {
-        lead_with(&mut short, notes, line);
+    }
+    if let Some(line) = answer.as_ref() {
+        lead_with_fact(&mut short, brief.kind, notes, line);
     }
     let row = short.first().and_then(|first| tables.as_ranked(first));
     // What the report answers is not left without its one line.
@@ -141,16 +141,21 @@ pub(crate) fn compose_report(
     }))
 }
 
-/// Whether a question of this kind is for one fact, which one line can tell.
-fn asks_for_fact(kind: QuestionKind) -> bool {
-    matches!(
+/// Where the question is for one fact, which one line can tell, puts the point that the line is from before the others, if it
+/// is one of them.
+fn lead_with_fact(
+    short: &mut [&ClaimCluster],
+    kind: QuestionKind,
+    notes: &EvidenceStore,
+    line: &DraftLine,
+) {
+    let asks_for_fact = matches!(
         kind,
         QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
-    )
-}
-
-/// Puts the point that the one-line answer is from before the others, if it is one of them.
-fn lead_with(short: &mut [&ClaimCluster], notes: &EvidenceStore, line: &DraftLine) {
+    );
+    if !asks_for_fact {
+        return;
+    }
     let of_line = |point: &&ClaimCluster| {
         point.evidence.iter().any(|at| line.evidence.contains(&notes.evidence[*at].id))
     };

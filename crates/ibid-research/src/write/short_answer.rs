@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use ibid_core::domain::words::content_stems;
 
+use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::MIN_DIRECTNESS_SHARE;
@@ -12,9 +13,36 @@ const MIN_SENTENCE_WORDS: usize = 4;
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
 
+/// Begins the short answer with a model's `answer`, which is the one-line answer, too, where it is short enough.
+pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) {
+    draft.short = short_with_picked(&answer, &draft.short);
+    draft.verdict = None;
+    if answer.text.chars().count() <= ANSWER_CHARS {
+        draft.answer = Some(answer);
+        draft.answer_by_code = false;
+    }
+}
+
+/// Opens and closes the report with those of a model's sentences that say something new.
+pub(super) fn open_and_close(
+    draft: &mut ReportDraft,
+    mut opening: Vec<DraftLine>,
+    mut closing: Vec<DraftLine>,
+) {
+    retain_new(&mut opening, draft);
+    if !opening.is_empty() {
+        draft.introduction = opening;
+    }
+    retain_new(&mut closing, draft);
+    if !closing.is_empty() {
+        draft.conclusion = closing;
+        draft.conclusion_by_code = false;
+    }
+}
+
 /// The answer, then the picked lines as far as the short answer has room. A bare figure or word is left to
 /// the one-line answer, because it adds nothing to the picked lines.
-pub(super) fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
+fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
     let words = |draft_line: &DraftLine| draft_line.text.split_whitespace().count();
     if words(answer) < MIN_SENTENCE_WORDS && !picked.is_empty() {
         return picked.to_vec();
@@ -31,7 +59,7 @@ pub(super) fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec
 }
 
 /// Keeps the lines that say something the short answer, the sections and the lines before them do not.
-pub(super) fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
+fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
     let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
     let stems = |line: &DraftLine| content_stems(&line.text).into_iter().collect::<BTreeSet<_>>();
     let mut said: Vec<BTreeSet<String>> = draft.short.iter().chain(sections).map(stems).collect();

@@ -63,4 +63,5 @@ mod tidy;
 mod tool;
 mod traces;
 mod turns;
+mod unasserted;
 mod viewed;

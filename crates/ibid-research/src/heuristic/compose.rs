@@ -120,10 +120,15 @@ pub(crate) fn compose_report(
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
     }
+    let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
+    let mut open = open_points(state)?;
+    if verdict.is_none() {
+        open.extend(answer::undecided(brief, scorer, leading, lean.as_ref())?);
+    }
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
-        verdict: answer::verdict(brief, notes, &short, lean.as_ref()),
+        verdict,
         confidence,
         introduction,
         answer,
@@ -135,7 +140,7 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: open_points(state)?,
+        open,
         reworded: 0,
         more: Vec::new(),
     }))

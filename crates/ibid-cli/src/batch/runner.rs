@@ -238,19 +238,26 @@ impl BatchRunner<'_> {
 fn with_folder_names(report: &Report, folders: &[String]) -> Report {
     let mut report = report.clone();
     for source in &mut report.sources {
-        let path = url::Url::parse(&source.url).ok().filter(|url| url.scheme() == "file");
-        let Some(path) = path.and_then(|url| url.to_file_path().ok()) else { continue };
-        let named = folders.iter().find_map(|folder| {
-            let folder = Path::new(folder);
-            let inside = path.strip_prefix(folder).ok()?;
-            Some(Path::new(folder.file_name()?).join(inside))
-        });
-        let named = named.or_else(|| path.file_name().map(PathBuf::from));
-        if let Some(named) = named {
-            source.url = format!("folder:{}", named.to_string_lossy().replace('%', "%25"));
+        let file = source.file.as_mut();
+        for address in file.into_iter().chain([&mut source.url]) {
+            if let Some(named) = folder_address(address, folders) {
+                *address = named;
+            }
         }
     }
     report
+}
+
+/// `folder:docs/rain.md` for the `file:` address of a document of the folder `docs`, and its file name elsewhere; `None` for
+/// other addresses.
+fn folder_address(address: &str, folders: &[String]) -> Option<String> {
+    let path = url::Url::parse(address).ok().filter(|url| url.scheme() == "file")?;
+    let path = path.to_file_path().ok()?;
+    let inside = folders.iter().map(Path::new).find_map(|folder| {
+        Some(Path::new(folder.file_name()?).join(path.strip_prefix(folder).ok()?))
+    });
+    let named = inside.or_else(|| path.file_name().map(PathBuf::from))?;
+    Some(format!("folder:{}", named.to_string_lossy().replace('%', "%25")))
 }
 
 /// Whether a run has a report with at least one claim.

@@ -196,20 +196,19 @@ pub(crate) fn verdict(
     (says && !denies).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
-/// Why the sources decide neither yes nor no; `None` for questions that ask for neither.
+/// Why the sources decide neither yes nor no, as an open item; empty for questions that ask for neither.
 pub(crate) fn undecided(
     brief: &Brief,
     scorer: &mut RelevanceScorer,
     ranked: &[RankedPoint<'_>],
     lean: Option<&YesNoTally>,
-) -> Result<Option<OpenItem>> {
+) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let (Some(lean), Some(nearest)) = (lean, ranked.first()) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
-    // To "does it cause that" the answer line says yes or no, and the report only how.
-    if brief.kind == QuestionKind::Causal && lean.majority().is_some() {
-        return Ok(None);
+    if lean.majority().is_some() {
+        return Ok(Vec::new());
     }
     let missing = scorer.question_words_missing_in(&brief.question, &nearest.point.text);
     let quoted: Vec<String> = missing.iter().map(|word| format!("“{word}”")).collect();
@@ -218,7 +217,7 @@ pub(crate) fn undecided(
         (0, true) => words.undecided_framed.clone(),
         (0, false) => fill_template(&words.undecided_words, &[("terms", &quoted.join(", "))]),
     };
-    Ok(Some(OpenItem { item: None, what: OpenItem::YES_OR_NO.to_owned(), why }))
+    Ok(vec![OpenItem { item: None, what: OpenItem::YES_OR_NO.to_owned(), why }])
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

@@ -15,8 +15,8 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem, OutputMode,
-    Question, QuestionKind, SectionLayout, Stance, StopReason,
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
+    OutputMode, Question, QuestionKind, SectionLayout, Stance, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
@@ -97,8 +97,7 @@ pub(crate) fn compose_report(
     let best = row.as_ref().or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
-        confidence.level = Confidence::VeryLow;
-        confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
+        mark_superseded(&mut confidence)?;
     }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
@@ -120,15 +119,11 @@ pub(crate) fn compose_report(
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
     }
-    let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
-    let mut open = open_points(state)?;
-    if verdict.is_none() {
-        open.extend(answer::undecided(brief, scorer, leading, lean.as_ref())?);
-    }
+    let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
-        verdict,
+        verdict: answer::verdict(brief, notes, &short, lean.as_ref()),
         confidence,
         introduction,
         answer,
@@ -140,10 +135,17 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open,
+        open: [open_points(state)?, undecided].concat(),
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// Lowers the confidence in what only replaced editions say.
+fn mark_superseded(confidence: &mut ConfidenceMark) -> Result<()> {
+    confidence.level = Confidence::VeryLow;
+    confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
+    Ok(())
 }
 
 /// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.

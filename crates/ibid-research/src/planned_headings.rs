@@ -76,8 +76,8 @@ fn is_statement(text: &str, words: &SentenceWords) -> bool {
         let singular_verb = verb.ends_with('s') && !verb.ends_with("ss");
         let next = all.get(at + 1).map(|next| next.text.as_str());
         let has_object = next.is_some_and(|next| !BEFORE_NOUN[..7].contains(&next));
-        words.verbs.contains(verb)
-            && if plural { !singular_verb } else { singular_verb && has_object }
+        let agrees = plural && !singular_verb || singular_verb && has_object;
+        agrees && words.verbs.contains(verb)
     })
 }
 

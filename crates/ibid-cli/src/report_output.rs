@@ -8,7 +8,7 @@ use crate::console::{Console, columns_of};
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{progress, terminal_report};
 use ibid::config::ProcessEnv;
-use ibid_core::domain::Report;
+use ibid_core::domain::{OutputMode, Report};
 use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::{ExportOptions, ExportOutput, PagesByHash, json};
@@ -133,7 +133,13 @@ fn print_end(
             "{} --strict: a check or the evidence gate failed",
             console.err.red("✗")
         )),
-        _ => {}
+        _ => {
+            let is_answer = run.question.as_ref().is_some_and(|it| it.mode == OutputMode::Answer);
+            let undecided = run.report.as_deref().and_then(Report::undecided);
+            if let Some(why) = undecided.filter(|_| is_answer) {
+                console.eprint_line(&format!("{} {why}", console.err.style("1;36", "note:")));
+            }
+        }
     }
     if !console.quiet {
         let path = written.map(|path| path.display().to_string());

@@ -41,7 +41,8 @@ fn effort_room(effort: Option<ReasoningEffort>) -> u32 {
     }
 }
 
-/// The most output tokens of a call with `prompt`, including room for reasoning; `default` if it sets no limit.
+/// The most output tokens of a call with `prompt` to a model of which nothing was learned, including room for reasoning;
+/// `default` if it sets no limit.
 pub fn max_output_tokens(prompt: &Prompt, default: u32) -> u32 {
     prompt.max_tokens.map_or(default, |answer| answer.saturating_add(effort_room(prompt.effort)))
 }
@@ -108,9 +109,28 @@ impl LearnedModel {
         self.locked().settings.clone()
     }
 
+    /// Whether a limit on the answer is sent: the service has not refused every form of it.
+    pub fn sends_limit(&self) -> bool {
+        !self.locked().settings.refuses.contains(&Parameter::MaxTokens)
+    }
+
+    /// The limit that a call with `prompt` is sent with, room for reasoning included, of a model that has reasoned for up to
+    /// `reasoned` tokens. `default` if the prompt sets no limit.
+    pub fn sent_limit(&self, prompt: &Prompt, reasoned: u32, default: u32) -> u32 {
+        prompt
+            .max_tokens
+            .map_or(default, |answer| self.limit_with_room(prompt, answer, 0, reasoned))
+    }
+
     /// The prompt with room for reasoning, in addition to `more` tokens.
     fn with_room(&self, prompt: &Prompt, more: u32) -> Prompt {
+        let with_room = |answer: u32| self.limit_with_room(prompt, answer, more, 0);
+        Prompt { max_tokens: prompt.max_tokens.map(with_room), ..prompt.clone() }
+    }
+
+    fn limit_with_room(&self, prompt: &Prompt, answer: u32, more: u32, reasoned: u32) -> u32 {
         let state = self.locked();
+        let reasoned = state.reasoned.max(reasoned);
         let expected = match state.settings.reasoning {
             Some(Reasoning::None) => 0,
             // Does not reason unless a number of tokens is sent.
@@ -121,16 +141,9 @@ impl LearnedModel {
             None => UNKNOWN_ROOM,
         };
         // Twice what was seen: how long a model reasons varies from call to call.
-        let room = if state.is_tight {
-            state.reasoned
-        } else {
-            expected.max(state.reasoned.saturating_mul(2))
-        };
-        let with_room = |answer: u32| {
-            let wanted = answer.saturating_add(room).saturating_add(more);
-            wanted.min(self.max_output.unwrap_or(u32::MAX)).max(answer)
-        };
-        Prompt { max_tokens: prompt.max_tokens.map(with_room), ..prompt.clone() }
+        let room = if state.is_tight { reasoned } else { expected.max(reasoned.saturating_mul(2)) };
+        let wanted = answer.saturating_add(room).saturating_add(more);
+        wanted.min(self.max_output.unwrap_or(u32::MAX)).max(answer)
     }
 
     /// Remembers that the service refused the parameter `name`. Returns whether the request can be sent in another form.
@@ -141,7 +154,7 @@ impl LearnedModel {
         self.refuse_parameter(parameter)
     }
 
-    fn refuse_parameter(&self, parameter: Parameter) -> bool {
+    pub(crate) fn refuse_parameter(&self, parameter: Parameter) -> bool {
         let mut state = self.locked();
         if !refuse(&mut state.settings, parameter, self.dialect) {
             return false;

@@ -155,6 +155,11 @@ impl CostBudget {
         }))
     }
 
+    /// Whether calls are limited in dollars or in tokens.
+    pub(crate) fn limits(&self) -> (bool, bool) {
+        (self.0.caps.usd.is_some(), self.0.caps.tokens.is_some())
+    }
+
     /// Adds what earlier sessions spent, if that becomes known only after construction. Must precede the first call.
     pub fn add_earlier(&self, before: ModelSpend) {
         let mut sums = self.locked();

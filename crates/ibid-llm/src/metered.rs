@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::adaptive::LearnedModel;
 use super::cost_budget::{CallCost, CostBudget, Reservation};
 use super::prices::Price;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
-use ibid_core::{Error, FailureReason, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use ibid_net::service_error::ServiceError;
 
 /// The purposes of calls that the report needs, and of judging, which is the last thing paid for. A purpose may have
@@ -36,6 +37,14 @@ pub struct MeteredModel {
     budget: CostBudget,
     price: Option<Price>,
     max_output: u32,
+    unlimited: Option<UnlimitedAnswers>,
+}
+
+/// What is known of a model that may refuse every limit on its answers.
+struct UnlimitedAnswers {
+    learned: Arc<LearnedModel>,
+    /// The longest answer that the model can give, in tokens, if known.
+    longest: Option<u32>,
 }
 
 impl MeteredModel {
@@ -47,24 +56,55 @@ impl MeteredModel {
         price: Option<Price>,
         max_output: u32,
     ) -> MeteredModel {
-        MeteredModel { inner, budget, price, max_output }
+        MeteredModel { inner, budget, price, max_output, unlimited: None }
+    }
+
+    /// While `learned` says that the service refuses limits on answers, the cost of an answer of `longest` tokens is
+    /// reserved. Where that is not known, calls are refused if money or tokens are limited.
+    #[must_use]
+    pub fn with_longest_answer(
+        mut self,
+        learned: Arc<LearnedModel>,
+        longest: Option<u32>,
+    ) -> MeteredModel {
+        self.unlimited = Some(UnlimitedAnswers { learned, longest });
+        self
+    }
+
+    /// The most tokens of an answer that is to have `limit` tokens at most.
+    fn most_output(&self, limit: u32) -> Result<u32> {
+        let Some(unlimited) = self.unlimited.as_ref().filter(|it| !it.learned.sends_limit()) else {
+            return Ok(limit);
+        };
+        let (usd, tokens) = self.budget.limits();
+        let is_free = self.price.is_some_and(|price| price.max_cost(0, MAX_TOKENS) == 0.0);
+        match unlimited.longest {
+            Some(longest) => Ok(longest),
+            None if tokens || usd && !is_free => Err(unlimited_error(self.inner.name())),
+            None => Ok(limit),
+        }
     }
 
     /// Returns the prompt with a limit on its answer, and the reserved cost.
     async fn reserve(&self, prompt: &Prompt) -> Result<(Prompt, CallCost, Reservation)> {
-        let most_output = prompt.max_tokens.unwrap_or(self.max_output);
-        let bounded = Prompt { max_tokens: Some(most_output), ..prompt.clone() };
-        let (tokens_in, tokens_out) = (max_input_tokens(prompt), u64::from(most_output));
-        let most = CallCost {
-            tokens_in,
-            tokens_out,
-            usd: self.price.map(|price| price.max_cost(tokens_in, tokens_out)),
-        };
-        let finishing = is_finishing(&prompt.purpose);
-        let name = self.inner.name();
-        let mut reservation = self.budget.reserve_or_wait(name, most, finishing, MAX_WAIT).await?;
-        reservation.mark_sent();
-        Ok((bounded, most, reservation))
+        let limit = prompt.max_tokens.unwrap_or(self.max_output);
+        let bounded = Prompt { max_tokens: Some(limit), ..prompt.clone() };
+        let (finishing, name) = (is_finishing(&prompt.purpose), self.inner.name());
+        let tokens_in = max_input_tokens(prompt);
+        loop {
+            let most_output = self.most_output(limit)?;
+            let tokens_out = u64::from(most_output);
+            let usd = self.price.map(|price| price.max_cost(tokens_in, tokens_out));
+            let most = CallCost { tokens_in, tokens_out, usd };
+            let mut reservation =
+                self.budget.reserve_or_wait(name, most, finishing, MAX_WAIT).await?;
+            // A call beside this one may have been refused its limit while this one waited.
+            if self.most_output(limit)? == most_output {
+                reservation.mark_sent();
+                return Ok((bounded, most, reservation));
+            }
+            reservation.release();
+        }
     }
 
     fn settle(
@@ -131,6 +171,15 @@ impl MeteredModel {
             _ => BilledPart::Unknown,
         }
     }
+}
+
+fn unlimited_error(model: &str) -> Error {
+    let doing = format!(
+        "{model} accepts no limit on its answers and its longest answer is unknown, so the budget cannot be enforced"
+    );
+    Error::new(ErrorKind::Setup, doing).with_hint(
+        "Set `max_context` of the role's model, or its `window` in `model_table`, or bound the run by calls.",
+    )
 }
 
 enum BilledPart {

@@ -18,7 +18,7 @@ use super::retry::RetryModel;
 use super::throttle::{ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};
 use ibid_core::Result;
 use ibid_core::domain::ReasoningEffort;
-use ibid_core::ports::{Egress, LanguageModel, Rng};
+use ibid_core::ports::{Egress, LanguageModel, Prompt, Rng};
 use ibid_core::retry::RetryPolicy;
 
 /// Maximum answer length in tokens if neither the prompt nor the model sets one; most current models can write as
@@ -53,6 +53,23 @@ impl ModelSpec {
             window: None,
             max_output: DEFAULT_MAX_OUTPUT,
             effort: None,
+        }
+    }
+}
+
+impl ModelSpec {
+    /// The longest answer that the model can give, in tokens, if known.
+    pub fn longest_answer(&self) -> Option<u32> {
+        self.known.max_output.into_iter().chain(self.known.window).min()
+    }
+
+    /// The most output tokens of a call with `prompt`, as it is sent. `reasoned` is how many tokens the model has
+    /// reasoned for at most.
+    pub fn most_output(&self, prompt: &Prompt, reasoned: u32, shared: &SharedModels) -> u32 {
+        let learned = learned(self, shared);
+        match self.longest_answer() {
+            Some(longest) if !learned.sends_limit() => longest,
+            _ => learned.sent_limit(prompt, reasoned, self.max_output),
         }
     }
 }
@@ -92,8 +109,8 @@ pub struct SharedModels {
 pub fn open(models: Vec<ModelSpec>, context: &ModelContext) -> Result<FailoverModel> {
     let opened = models.into_iter().map(|spec| {
         let window = spec.window;
-        let learned = learned_model(&spec, context);
-        let live = HttpModel::open_with(spec.target.clone(), context.timeouts, learned)?;
+        let model = learned(&spec, &context.shared);
+        let live = HttpModel::open_with(spec.target.clone(), context.timeouts, model)?;
         let model = wrap(Arc::new(live.with_egress(context.egress.clone())), &spec, context);
         Ok(FailoverChoice { model, window })
     });
@@ -101,9 +118,9 @@ pub fn open(models: Vec<ModelSpec>, context: &ModelContext) -> Result<FailoverMo
 }
 
 /// What was learned of the model of `spec`.
-fn learned_model(spec: &ModelSpec, context: &ModelContext) -> Arc<LearnedModel> {
+fn learned(spec: &ModelSpec, shared: &SharedModels) -> Arc<LearnedModel> {
     let provider = spec.target.provider;
-    context.shared.learned.get(&spec.target, || {
+    shared.learned.get(&spec.target, || {
         let settings = provider.settings_with(&spec.target.model, &spec.known);
         LearnedModel::new(provider.dialect, settings, spec.known.max_output)
     })
@@ -116,9 +133,10 @@ pub fn wrap(
     context: &ModelContext,
 ) -> Arc<dyn LanguageModel> {
     let budget = context.budget.clone();
-    let metered = MeteredModel::new(live, budget, chosen.price, chosen.max_output);
-    let adaptive =
-        AdaptiveModel::new(Arc::new(metered), learned_model(chosen, context), chosen.effort);
+    let learned = learned(chosen, &context.shared);
+    let metered = MeteredModel::new(live, budget, chosen.price, chosen.max_output)
+        .with_longest_answer(Arc::clone(&learned), chosen.longest_answer());
+    let adaptive = AdaptiveModel::new(Arc::new(metered), learned, chosen.effort);
     let limiter = context.shared.limiters.get(&chosen.target, context.limits);
     let limited = ThrottledModel::new(Arc::new(adaptive), limiter);
     let chance = Arc::clone(&context.chance);

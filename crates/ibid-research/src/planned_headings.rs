@@ -5,8 +5,11 @@
 use crate::ask::shapes::PlanReply;
 use crate::ask::template::strip_invisible;
 use crate::heuristic::injection::InjectionDetector;
+use crate::prompts;
+use crate::prompts::SentenceWords;
 use ibid_core::Result;
 use ibid_core::domain::Brief;
+use ibid_core::domain::words::{is_stop_word, tokens};
 
 /// Most characters of a heading.
 const MAX_HEADING_CHARS: usize = 100;
@@ -22,9 +25,60 @@ pub(crate) fn with_safe_headings(brief: &Brief, mut reply: PlanReply) -> Result<
     let sections = reply.sections.iter_mut().map(|section| &mut section.title);
     for heading in items.chain(sections) {
         let text = plain_line(heading);
-        *heading = if orders.is_injection(&text) { String::new() } else { shortened(&text) };
+        *heading = match orders.is_injection(&text) {
+            true => String::new(),
+            false => shortened(&without_assertion(&text, &brief.question)?),
+        };
     }
     Ok(reply)
+}
+
+/// The heading, as what is asked if it is a statement: "Green roofs cause cancer" becomes "Whether green roofs cause cancer".
+/// No heading has a citation, so none says what is so.
+fn without_assertion(text: &str, question: &str) -> Result<String> {
+    const ASKING: [&str; 12] = [
+        "how", "what", "why", "when", "where", "whether", "which", "who", "if", "do", "does", "can",
+    ];
+    let words = tokens(text);
+    let is_asking = words.first().is_none_or(|first| ASKING.contains(&first.text.as_str()));
+    if text.ends_with('?') || is_asking || !is_statement(text, &prompts::phrases()?.sentence) {
+        return Ok(text.to_owned());
+    }
+    let text = text.trim_end_matches(['.', '!']);
+    let first = &text[words[0].span.clone()];
+    // A name keeps its capital letter.
+    let is_common = question.split_whitespace().any(|word| word == words[0].text)
+        || is_stop_word(&words[0].text);
+    let rest = &text[words[0].span.end..];
+    Ok(format!("Whether {}{rest}", if is_common { &words[0].text } else { first }))
+}
+
+/// Whether a heading states something: its subject is followed by a verb that agrees with it. "Green roof costs" and "use in
+/// cities" have a noun there.
+fn is_statement(text: &str, words: &SentenceWords) -> bool {
+    const COPULAS: [&str; 20] = [
+        "is", "are", "was", "were", "has", "have", "had", "does", "do", "did", "can", "cannot",
+        "will", "would", "should", "must", "isn't", "aren't", "doesn't", "don't",
+    ];
+    const BEFORE_NOUN: [&str; 10] =
+        ["of", "and", "or", "in", "on", "for", "to", "a", "the", "with"];
+    let all = tokens(text);
+    (1..all.len()).any(|at| {
+        let (before, verb) = (all[at - 1].text.as_str(), all[at].text.as_str());
+        let gap = &text[all[at - 1].span.end..all[at].span.start];
+        if BEFORE_NOUN.contains(&before) || !gap.trim().is_empty() {
+            return false;
+        }
+        if COPULAS.contains(&verb) {
+            return true;
+        }
+        let plural = before.ends_with('s') && !before.ends_with("ss");
+        let singular_verb = verb.ends_with('s') && !verb.ends_with("ss");
+        let next = all.get(at + 1).map(|next| next.text.as_str());
+        let has_object = next.is_some_and(|next| !BEFORE_NOUN[..7].contains(&next));
+        let agrees = plural && !singular_verb || singular_verb && has_object;
+        agrees && words.verbs.contains(verb)
+    })
 }
 
 /// The text on one line, without markup, addresses, citation marks, and characters that cannot be seen.
@@ -167,6 +221,24 @@ mod tests {
             ("***", ""),
         ] {
             assert_eq!(plain_line(written), printed, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_heading_that_states_something_asks_it() {
+        let question = "Do green roofs harm people?";
+        for (written, printed) in [
+            ("Green roofs cause cancer", "Whether green roofs cause cancer"),
+            ("Asbestos causes cancer.", "Whether Asbestos causes cancer"),
+            ("The mats are dangerous!", "Whether the mats are dangerous"),
+            ("Cancer and other harm", "Cancer and other harm"),
+            ("Green roof costs", "Green roof costs"),
+            ("Use of water in cities", "Use of water in cities"),
+            ("Costs, use and risks", "Costs, use and risks"),
+            ("How green roofs work", "How green roofs work"),
+            ("Are green roofs safe?", "Are green roofs safe?"),
+        ] {
+            assert_eq!(without_assertion(written, question).unwrap(), printed, "{written}");
         }
     }
 

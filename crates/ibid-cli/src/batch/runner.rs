@@ -1,4 +1,5 @@
 //! Working on the rows of a batch, several at once, each as a run of its own.
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -15,7 +16,7 @@ use crate::online_eval::judge_online;
 use crate::progress::clock;
 use crate::signals::Signals;
 use ibid::app::App;
-use ibid_core::domain::RunId;
+use ibid_core::domain::{Report, RunId};
 use ibid_core::record::Run;
 use ibid_core::{ErrorKind, Result};
 use ibid_report::escape::single_line;
@@ -221,7 +222,9 @@ impl BatchRunner<'_> {
                 exit,
             });
         };
-        self.output.write_article(&row.id, &row.prompt, &report_body(report, self.quotes))?;
+        let folders = run.question.as_ref().map_or(&[][..], |it| it.folders.as_slice());
+        let article = report_body(&with_folder_names(report, folders), self.quotes);
+        self.output.write_article(&row.id, &row.prompt, &article)?;
         judge_online(self.app, &run, self.console).await;
         Ok(RowOutcome::Delivered {
             run: run.id.clone(),
@@ -229,6 +232,32 @@ impl BatchRunner<'_> {
             not_strict: exit == ExitStatus::Strict,
         })
     }
+}
+
+/// The report with the documents of `folders` named by the name of their folder and not by their path.
+fn with_folder_names(report: &Report, folders: &[String]) -> Report {
+    let mut report = report.clone();
+    for source in &mut report.sources {
+        let file = source.file.as_mut();
+        for address in file.into_iter().chain([&mut source.url]) {
+            if let Some(named) = folder_address(address, folders) {
+                *address = named;
+            }
+        }
+    }
+    report
+}
+
+/// `folder:docs/rain.md` for the `file:` address of a document of the folder `docs`, and its file name elsewhere; `None` for
+/// other addresses.
+fn folder_address(address: &str, folders: &[String]) -> Option<String> {
+    let path = url::Url::parse(address).ok().filter(|url| url.scheme() == "file")?;
+    let path = path.to_file_path().ok()?;
+    let inside = folders.iter().map(Path::new).find_map(|folder| {
+        Some(Path::new(folder.file_name()?).join(path.strip_prefix(folder).ok()?))
+    });
+    let named = inside.or_else(|| path.file_name().map(PathBuf::from))?;
+    Some(format!("folder:{}", named.to_string_lossy().replace('%', "%25")))
 }
 
 /// Whether a run has a report with at least one claim.

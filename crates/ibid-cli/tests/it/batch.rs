@@ -53,6 +53,8 @@ fn every_row_becomes_a_line_with_a_cited_article_and_is_not_asked_again() {
         assert_eq!(row.as_object().unwrap().len(), 3);
         let article = row["article"].as_str().unwrap();
         assert!(article.starts_with("# "), "an article has no front matter: {article}");
+        assert!(!article.contains(&desk.docs()), "{article}");
+        assert!(article.contains("folder:docs/") || article.contains("a.example"), "{article}");
         assert!(article.contains("[[1]](#src-1)") && article.contains("\n## Sources\n"));
     }
     let two = lines(&desk).into_iter().find(|it| it["id"] == "two").unwrap();

@@ -64,4 +64,5 @@ mod tool;
 mod traces;
 mod turns;
 mod unaided;
+mod unasserted;
 mod viewed;

@@ -253,3 +253,19 @@ async fn the_study_that_a_page_links_is_read_through_the_guard_and_quoted() {
     assert!(report.to_string().contains("counted over four decades of records"), "{report}");
     assert_eq!(report["checks"]["quotes"]["verified"], report["checks"]["quotes"]["total"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follow_up_without_search_is_judged_once() {
+    let (desk, site) = (TestHome::new(), Site::open_with(web).await);
+    let first = asked(&desk, &site, &["run", QUESTION, "--engine", "searxng", "--json"]);
+    let run = first.json()["run_id"].clone();
+    let again = json!({"question": "And how often is it harvested in a century?", "follows": run, "folders": [], "engines": []});
+    desk.write("again.json", &again.to_string());
+    for strategy in ["checklist", "planned", "supervisor", "coverage"] {
+        let args = ["run", "--input", "again.json", "--strategy", strategy, "--jsonl"];
+        let events = asked(&desk, &site, &args).lines();
+        let count = |kind: &str| events.iter().filter(|it| it["type"] == kind).count();
+        assert_eq!((count("known.weighed"), count("search.started")), (1, 0), "{strategy}");
+        assert_eq!(count("gate.judged"), 1, "{strategy}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::served::{Answer, Served, messages};
 mod keys;
 mod shut_out;
 mod takeover;
+mod unlimited;
 
 /// US dollars that each call of the stand-in costs: 500 tokens sent and 500 received, at ten dollars a million.
 const CALL_USD: f64 = 0.01;

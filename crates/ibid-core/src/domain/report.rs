@@ -245,6 +245,11 @@ pub struct OpenItem {
     pub why: String,
 }
 
+impl OpenItem {
+    /// What is open where no source says yes or no to the question.
+    pub const YES_OR_NO: &str = "Yes or no";
+}
+
 /// How the report was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodNote {
@@ -515,6 +520,12 @@ impl Report {
             finding.first().filter(|_| several).map(|it| it.learning.heading())
         };
         groups.into_iter().map(|group| (named(group), group)).collect()
+    }
+
+    /// Why the report says neither yes nor no to a question that asks for it; `None` where it says one, or asks nothing such.
+    pub fn undecided(&self) -> Option<&str> {
+        let mut open = self.open.iter();
+        open.find(|it| it.what == OpenItem::YES_OR_NO).map(|it| it.why.as_str())
     }
 
     /// The label of the short answer: "Short answer", with yes or no where there is a verdict.

@@ -31,6 +31,11 @@ const MAY_END: &[&str] = &[
     "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "okt", "dez",
 ];
 
+/// Units that are also abbreviations, lower case.
+const UNITS: &[&str] = &["mm", "min", "sec"];
+/// Units of one letter.
+const LETTER_UNITS: &[char] = &['m', 'g', 't', 'l', 'h', 's', 'L', 'W', 'V', 'K'];
+
 /// Returns the sentences of a block as byte ranges, in order, without surrounding white space.
 ///
 /// A newline ends a sentence only before a blank line or a list item; a bullet always does. CJK full stops need no
@@ -218,6 +223,7 @@ fn abbreviation_ends(
     word: &str,
     rest: &str,
 ) -> Option<bool> {
+    let after_number = block[start..word_start].trim_end().ends_with(|c: char| c.is_ascii_digit());
     let mut chars = word.chars();
     if let (Some(only), None) = (chars.next(), chars.next())
         && only.is_alphabetic()
@@ -232,6 +238,10 @@ fn abbreviation_ends(
             return Some(false);
         }
         let before = block[start..word_start].split_whitespace().next_back();
+        // "It weighs 30 g. Roofs": a unit.
+        if after_number && LETTER_UNITS.contains(&only) {
+            return Some(rest.trim_start().starts_with(char::is_uppercase));
+        }
         let named = before.is_some_and(|text| text.chars().next().is_some_and(char::is_lowercase))
             || matches!(before, Some("War" | "Phase" | "Type" | "Part" | "Class" | "Grade"));
         return Some((only.is_lowercase() || named) && starts_sentence(rest));
@@ -240,6 +250,10 @@ fn abbreviation_ends(
         return None;
     }
     let lower = word.to_lowercase();
+    // "At least 30 mm. The next": a unit behind a number may end a sentence, unlike "Mm. Curie" or "30 min. walk".
+    if after_number && UNITS.contains(&lower.as_str()) {
+        return Some(rest.trim_start().starts_with(char::is_uppercase));
+    }
     // Capitals indicate an acronym: "treatment of HL.", "at the ABS.".
     let capitals = word.len() > 1 && word.chars().all(char::is_uppercase);
     if capitals && !matches!(lower.as_str(), "dr" | "ee" | "mr" | "mrs" | "no" | "st" | "uu") {
@@ -351,6 +365,32 @@ mod tests {
             "J. R. Tolkien lived at St. John's.",
             "1. Soak the beans overnight.",
             "It costs approx. 4.20 EUR, i.e. less than before.",
+        ] {
+            assert_eq!(split(whole), [whole]);
+        }
+    }
+
+    #[test]
+    fn a_unit_behind_a_number_ends_a_sentence() {
+        assert_eq!(
+            split(
+                "The joint is at least 30 mm. Sealing comes next. It took 12 min. The load is 5 g. The mat weighs 3 L. It held 4 m. Roofs differ."
+            ),
+            [
+                "The joint is at least 30 mm.",
+                "Sealing comes next.",
+                "It took 12 min.",
+                "The load is 5 g.",
+                "The mat weighs 3 L.",
+                "It held 4 m.",
+                "Roofs differ."
+            ]
+        );
+        for whole in [
+            "It is approx. 30 mm wide, e.g. Sedum mats.",
+            "See Fig. 3 and Table 2 vs. Fig. 4 of the guide.",
+            "A walk of 30 min. to the station.",
+            "Mm. Curie et Dupont, vol. 3, p. 12.",
         ] {
             assert_eq!(split(whole), [whole]);
         }

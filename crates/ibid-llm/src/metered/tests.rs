@@ -151,6 +151,33 @@ async fn an_unknown_price_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_without_a_limit_is_reserved_at_its_longest_or_refused() {
+    let refusing = || {
+        let provider = crate::ModelProvider::by_name("custom").unwrap();
+        let settings = provider.settings("b");
+        let learned = Arc::new(LearnedModel::new(provider.dialect, settings, None));
+        assert!(learned.sends_limit());
+        learned.refuse_parameter(crate::capabilities::Parameter::MaxTokens);
+        learned.refuse_parameter(crate::capabilities::Parameter::MaxTokens);
+        assert!(!learned.sends_limit());
+        learned
+    };
+    // 21 tokens are sent, and 400 answered at most: 0.821 dollars.
+    for (usd, longest, asked) in [
+        (Some(0.9), Some(400), Ok(())),
+        (Some(0.8), Some(400), Err(ErrorKind::Exhausted)),
+        (Some(0.9), None, Err(ErrorKind::Setup)),
+        (None, None, Ok(())),
+    ] {
+        let model = ScriptedModel::new("custom/b", []);
+        let metered = metered(&model, &budget(usd)).with_longest_answer(refusing(), longest);
+        let answer = metered.complete(&prompt("write"), None).await;
+        assert_eq!(answer.map(|_| ()).map_err(|error| error.kind()), asked, "{usd:?} {longest:?}");
+        assert_eq!(model.count(), usize::from(asked.is_ok()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn research_leaves_what_finishing_needs() {
     let model = ScriptedModel::new("a/b", []);
     let budget = budget(Some(1.2));

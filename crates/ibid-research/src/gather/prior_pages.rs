@@ -18,6 +18,8 @@ impl ResearchLoop<'_> {
             return Ok(());
         }
         let RunContext { log, question, brief, .. } = self.ctx;
+        // How many sites there are is unknown before the first search, so the gate's minimum is assumed.
+        let independent_sources = self.assumed_sites();
         let state = &mut self.state;
         log.set_phase(Phase::Research, None);
         let mut fresh = Vec::new();
@@ -40,8 +42,6 @@ impl ResearchLoop<'_> {
         let scorer = &mut self.scorer;
         let found = weigh::weigh(llm, &round, scorer, state).await?;
         log.emit(Event::KnownWeighed { sources: state.notes.sources.clone(), evidence: found });
-        // How many sites there are is unknown before the first search, so the gate's minimum is assumed.
-        let independent_sources = question.method.min_source_domains.max(2);
         let coverage = &mut self.coverage;
         let cover = CoverContext { brief, notes: &state.notes, round: 0 };
         coverage.update(cover, scorer, independent_sources)?;
@@ -53,7 +53,13 @@ impl ResearchLoop<'_> {
         state.gate =
             EvidenceGate::from_settings(&question.method).judge(&state.notes, independent_sources);
         log.emit(Event::GateJudged { verdict: state.gate.clone() });
+        self.known_gate = Some(state.gate.clone());
         log.flush().await
+    }
+
+    /// How many sites there are as long as no search has told.
+    pub(super) fn assumed_sites(&self) -> u32 {
+        self.ctx.question.method.min_source_domains.max(2)
     }
 
     /// Whether the known pages are enough, so that no search is needed.

@@ -16,8 +16,8 @@ use crate::search::HitPool;
 use crate::trust;
 use ibid_core::Result;
 use ibid_core::domain::{
-    Coverage, CoverageRow, EvidenceGate, EvidenceStore, ItemId, ItemStatus, ModelRole, Plan,
-    StopReason, Usage,
+    Coverage, CoverageRow, EvidenceGate, EvidenceStore, GateVerdict, ItemId, ItemStatus, ModelRole,
+    Plan, StopReason, Usage,
 };
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
@@ -57,6 +57,8 @@ pub(crate) struct ResearchLoop<'a> {
     pub(super) statuses: BTreeMap<ItemId, ItemStatus>,
     pub(super) quality: NoteQuality,
     pub(super) gain: NoteQuality,
+    /// The verdict on what was known before any search, until a round is judged.
+    pub(super) known_gate: Option<GateVerdict>,
 }
 
 impl<'a> ResearchLoop<'a> {
@@ -102,6 +104,7 @@ impl<'a> ResearchLoop<'a> {
             statuses: BTreeMap::new(),
             quality: NoteQuality::default(),
             gain: NoteQuality::default(),
+            known_gate: None,
         })
     }
 

@@ -88,9 +88,14 @@ impl ResearchLoop<'_> {
         let (more, pages) = self.follow_cited_sources(llm).await?;
         let (new, sources) = (new + more, sources + pages);
         let RunContext { log, question, brief, .. } = self.ctx;
+        let known_gate = self.known_gate.take();
+        let domains = match self.hits.domain_count() {
+            0 if known_gate.is_some() => self.assumed_sites(),
+            found => found,
+        };
         let state = &mut self.state;
         log.emit(Event::BudgetUpdated { usage: state.usage.with_models(&llm.usage()) });
-        let (coverage, domains) = (&mut self.coverage, self.hits.domain_count());
+        let coverage = &mut self.coverage;
         let cover = CoverContext { brief, notes: &state.notes, round: state.rounds };
         coverage.update(cover, &mut self.scorer, domains)?;
         let policy = self.targets.policy();
@@ -106,7 +111,10 @@ impl ResearchLoop<'_> {
         coverage.emit(log);
         state.coverage = coverage.final_rows();
         state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, domains);
-        log.emit(Event::GateJudged { verdict: state.gate.clone() });
+        // A round that found nothing beside what was known is judged alike.
+        if known_gate.as_ref() != Some(&state.gate) {
+            log.emit(Event::GateJudged { verdict: state.gate.clone() });
+        }
         let best = best_first(&state.notes, state.notes.evidence.iter());
         let edits = state.outline.update(&state.notes.plan, &best, &state.coverage);
         log.emit(Event::OutlineUpdated { edits, sections: state.outline.sections().to_vec() });

@@ -9,7 +9,9 @@ use crate::thresholds::{
     MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance, YesNo};
+use ibid_core::domain::{
+    Brief, Evidence, EvidenceStore, ItemId, OpenItem, QuestionKind, Stance, YesNo,
+};
 
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
@@ -262,6 +264,30 @@ pub(crate) fn verdict(
     let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
     let limited = short.iter().any(|it| is_limited(&it.text));
     (says && !denies && !limited).then_some(if yes { YesNo::Yes } else { YesNo::No })
+}
+
+/// Why the sources decide neither yes nor no, as an open item; empty for questions that ask for neither.
+pub(crate) fn undecided(
+    brief: &Brief,
+    scorer: &mut RelevanceScorer,
+    ranked: &[RankedPoint<'_>],
+    lean: Option<&YesNoTally>,
+) -> Result<Vec<OpenItem>> {
+    let words = &prompts::phrases()?.open;
+    let (Some(lean), Some(nearest)) = (lean, ranked.first()) else {
+        return Ok(Vec::new());
+    };
+    if lean.majority().is_some() {
+        return Ok(Vec::new());
+    }
+    let missing = scorer.question_words_missing_in(&brief.question, &nearest.point.text);
+    let quoted: Vec<String> = missing.iter().map(|word| format!("“{word}”")).collect();
+    let why = match (lean.yes.min(lean.no), quoted.is_empty()) {
+        (1.., _) => words.undecided_split.clone(),
+        (0, true) => words.undecided_framed.clone(),
+        (0, false) => fill_template(&words.undecided_words, &[("terms", &quoted.join(", "))]),
+    };
+    Ok(vec![OpenItem { item: None, what: OpenItem::YES_OR_NO.to_owned(), why }])
 }
 
 /// Whether a point has the stance of a clear yes or no; any point if there is none.

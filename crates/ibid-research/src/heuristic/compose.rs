@@ -100,8 +100,7 @@ pub(crate) fn compose_report(
     let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     if current.is_empty() && !ranked.is_empty() {
-        confidence.level = Confidence::VeryLow;
-        confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
+        mark_superseded(&mut confidence)?;
     }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
@@ -120,6 +119,7 @@ pub(crate) fn compose_report(
         conclusion = synthesis::conclusion(brief, notes, leading)?;
         conclusion.extend(earlier);
     }
+    let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -135,10 +135,18 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: open_points(state, best.is_some_and(|it| it.headed || it.listed))?,
+        open: [open_points(state, best.is_some_and(|it| it.headed || it.listed))?, undecided]
+            .concat(),
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// Lowers the confidence in what only replaced editions say.
+fn mark_superseded(confidence: &mut ConfidenceMark) -> Result<()> {
+    confidence.level = Confidence::VeryLow;
+    confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
+    Ok(())
 }
 
 /// Where the question is for one fact, which one line can tell, puts the point that the line is from before the others, if it

@@ -6,6 +6,7 @@ pub(crate) mod claim_clusters;
 pub(crate) mod compose;
 mod conflict_reason;
 pub(crate) mod conflicts;
+mod confusables;
 mod directives;
 pub(crate) mod editions;
 pub(crate) mod injection;

@@ -297,6 +297,19 @@ const COMPARED: &[&str] =
 
 /// Whether the words contain a negation.
 pub(crate) fn has_denial(spaced: &str, words: &SentenceWords) -> bool {
+    words.negations.any_in(&without_harmless_negations(spaced, words))
+}
+
+/// How many negations the words contain; "neither … nor" is one.
+pub(crate) fn count_denials(spaced: &str, words: &SentenceWords) -> usize {
+    let text = without_harmless_negations(spaced, words);
+    let count = words.negations.count_in(&text);
+    let repeats = text.matches(" nor ").count();
+    if count > repeats { count - repeats } else { count.min(1) }
+}
+
+/// The words without negations that negate nothing here.
+fn without_harmless_negations(spaced: &str, words: &SentenceWords) -> String {
     let mut text = spaced.to_owned();
     for harmless in &words.no_negation {
         text = text.replace(&format!(" {harmless} "), " ");
@@ -307,7 +320,7 @@ pub(crate) fn has_denial(spaced: &str, words: &SentenceWords) -> bool {
         let tail = text[at..].replace(" without ", " ");
         text.replace_range(at.., &tail);
     }
-    words.negations.any_in(&text)
+    text
 }
 
 /// Whether the words express doubt or contradiction.

@@ -48,6 +48,11 @@ impl PhraseSet {
         self.found_in(text).map(|nth| self.phrases[nth].as_str()).collect()
     }
 
+    /// How often one of the phrases is in `text`.
+    pub(crate) fn count_in(&self, text: &str) -> usize {
+        self.found_in(text).count()
+    }
+
     /// The position of the phrase of each occurrence as whole words in `text`.
     fn found_in(&self, text: &str) -> impl Iterator<Item = usize> {
         let whole = |phrase: &str, start: usize, end: usize| {

@@ -40,6 +40,8 @@ struct JournalState {
     searches: u64,
     pages: u64,
     models: Usage,
+    /// The most tokens that a model reasoned for before an answer of an earlier session.
+    most_reasoned: u32,
 }
 
 /// A call by its key. The first task that locks it sends the call; the others find its answer.
@@ -117,6 +119,11 @@ impl Journal {
     /// The prompts among those calls. They may have been billed.
     pub fn in_doubt_prompts(&self) -> &[Prompt] {
         &self.in_doubt_prompts
+    }
+
+    /// The most tokens that a model reasoned for before an answer of an earlier session.
+    pub fn most_reasoned(&self) -> u32 {
+        self.locked().most_reasoned
     }
 
     /// What was asked for, over all sessions. A call that is sent again counts once, so that an interruption changes no
@@ -408,7 +415,9 @@ impl JournalState {
         let tokens = |name: &str| answered.answer["tokens"][name].as_u64().unwrap_or(0);
         self.models.tokens_in += tokens("input");
         self.models.tokens_out += tokens("output");
-        self.models.tokens_reasoning += tokens("reasoning_output");
+        let reasoned = tokens("reasoning_output");
+        self.models.tokens_reasoning += reasoned;
+        self.most_reasoned = self.most_reasoned.max(u32::try_from(reasoned).unwrap_or(u32::MAX));
         *self.models.usd.get_or_insert(0.0) += answered.cost_usd;
     }
 }

@@ -61,7 +61,7 @@ pub struct RunProviders {
 pub type PrepareFn = Box<dyn FnOnce(ProgressFn) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
 
 /// Takes what earlier workers spent and the prompts whose answers they did not see. Returns a function for the total cost.
-pub type PriorSpendFn = Box<dyn FnOnce(&Usage, &[Prompt]) -> TotalCostFn + Send>;
+pub type PriorSpendFn = Box<dyn FnOnce(&Usage, &[Prompt], u32) -> TotalCostFn + Send>;
 
 /// What the models have cost so far, including calls without an answer, US dollars. `None` while a price is unknown.
 pub type TotalCostFn = Box<dyn Fn() -> Option<f64> + Send + Sync>;

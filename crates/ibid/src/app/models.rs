@@ -10,10 +10,9 @@ use crate::config::{ModelEndpoint, Settings};
 use ibid_core::domain::{CostEstimate, ModelRole, Question, ReasoningEffort, Strategy, Usage};
 use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
 use ibid_core::{Error, ErrorKind, Result};
-use ibid_llm::adaptive::max_output_tokens;
 use ibid_llm::metered::max_input_tokens;
 use ibid_llm::stack;
-use ibid_llm::stack::{DEFAULT_MAX_OUTPUT, ModelContext, ModelSpec, SharedModels};
+use ibid_llm::stack::{ModelContext, ModelSpec, SharedModels};
 use ibid_llm::{
     BudgetCaps, ConcurrencyLimits, CostBudget, MODEL_RETRY, ModelProvider, ModelSpend, ModelTable,
     ModelTarget, Price,
@@ -51,7 +50,8 @@ pub(super) fn open(
         chance: clock_rng::rng(),
         egress: egress.clone(),
     };
-    let mut highest_price: Option<Price> = None;
+    let mut all_specs: Vec<ModelSpec> = Vec::new();
+    let known_models = Arc::clone(&context.shared);
     let mut opened: BTreeMap<(&str, Option<&ModelEndpoint>), Arc<dyn LanguageModel>> =
         BTreeMap::new();
     let mut models = RoleModels::default();
@@ -71,12 +71,7 @@ pub(super) fn open(
             None => {
                 let specs = resolve_fallbacks(spec, settings, own, caps.usd.is_some())
                     .map_err(with_role)?;
-                let call_cost = |price: &Price| price.max_cost(1_000, 1_000);
-                highest_price = specs
-                    .iter()
-                    .filter_map(|spec| spec.price)
-                    .chain(highest_price)
-                    .max_by(|a, b| call_cost(a).total_cmp(&call_cost(b)));
+                all_specs.extend(specs.iter().cloned());
                 let model: Arc<dyn LanguageModel> =
                     Arc::new(stack::open(specs, &context).map_err(with_role)?);
                 opened.insert((spec, own), Arc::clone(&model));
@@ -86,7 +81,7 @@ pub(super) fn open(
         let window = context_window(settings, own);
         models.insert(*role, RoleModel { model, window });
     }
-    let add_prior_spend: PriorSpendFn = Box::new(move |earlier: &Usage, in_doubt: &[Prompt]| {
+    let add_prior_spend = move |earlier: &Usage, in_doubt: &[Prompt], reasoned: u32| {
         budget.add_earlier(ModelSpend {
             calls: earlier.model_calls,
             tokens_in: earlier.tokens_in,
@@ -94,24 +89,31 @@ pub(super) fn open(
             usd: Some(earlier.usd.unwrap_or(0.0)),
         });
         for prompt in in_doubt {
-            budget.add_earlier(max_cost(prompt, highest_price));
+            budget.add_earlier(max_cost(prompt, reasoned, &all_specs, &known_models));
         }
         Box::new(move || budget.spent().usd) as TotalCostFn
-    });
+    };
     let any = !models.is_empty();
-    Ok((models, any.then_some(add_prior_spend)))
+    Ok((models, any.then_some(Box::new(add_prior_spend) as PriorSpendFn)))
 }
 
-/// The most that a call may have cost whose answer never arrived.
-fn max_cost(prompt: &Prompt, price: Option<Price>) -> ModelSpend {
+/// The most that a call may have cost whose answer never arrived: with the limit that it is sent with to the dearest of the
+/// models. `reasoned` is how many tokens one of them has reasoned for at most.
+fn max_cost(
+    prompt: &Prompt,
+    reasoned: u32,
+    specs: &[ModelSpec],
+    shared: &SharedModels,
+) -> ModelSpend {
     let sent = max_input_tokens(prompt);
-    let received = u64::from(max_output_tokens(prompt, DEFAULT_MAX_OUTPUT));
-    ModelSpend {
-        calls: 1,
-        tokens_in: sent,
-        tokens_out: received,
-        usd: Some(price.map_or(0.0, |price| price.max_cost(sent, received))),
+    let mut most = ModelSpend { calls: 1, tokens_in: sent, tokens_out: 0, usd: Some(0.0) };
+    for spec in specs {
+        let received = u64::from(spec.most_output(prompt, reasoned, shared));
+        let usd = spec.price.map_or(0.0, |price| price.max_cost(sent, received));
+        most.tokens_out = most.tokens_out.max(received);
+        most.usd = most.usd.map(|known| known.max(usd));
     }
+    most
 }
 
 /// The context window of a role's model: tokens of prompt and answer together.
@@ -151,6 +153,7 @@ fn resolve_model(
         own => own,
     };
     model.window = Some(u64::from(context_window(settings, own)));
+    model.known.window = own.and_then(|endpoint| endpoint.max_context).or(model.known.window);
     model.price = parse_price(price)?.or(model.price);
     if capped && model.price.is_none() {
         // Without a price the limit cannot be kept. Fails now rather than after the first call.

@@ -165,7 +165,8 @@ impl App {
         if lost_before > 0.0 {
             prior.usd = Some(prior.usd.unwrap_or(0.0) + lost_before);
         }
-        let spent = add_prior_spend.map(|add| add(&prior, journal.in_doubt_prompts()));
+        let reasoned = journal.most_reasoned();
+        let spent = add_prior_spend.map(|add| add(&prior, journal.in_doubt_prompts(), reasoned));
         log.emit(begin_event(&past, &journal, spent.as_ref().and_then(|spent| spent())));
         if journal.in_doubt() > 0 {
             // What was lost is on record before the same calls are sent again.

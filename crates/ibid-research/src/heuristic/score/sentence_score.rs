@@ -28,6 +28,7 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
+use super::stance::Said;
 use super::terms::WeightedTerm;
 
 /// Maximum number of words of a quote that was widened to the sentence before it.
@@ -220,7 +221,10 @@ impl RelevanceScorer {
             .map(|nth| claim_text(page.sentence(nth), words))
             .collect::<Vec<_>>()
             .join(" ");
-        let stance = self.stance(&claim, &span.seen.spaced, &span.ids);
+        let said = Said { text: &claim, spaced: &span.seen.spaced, ids: &span.ids };
+        let Some(stance) = self.stance_in(page, span.first..=n, said) else {
+            return Ok(None);
+        };
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,

@@ -1,18 +1,27 @@
 //! The stance of a sentence on a yes-or-no question.
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
+use super::assertion::{is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
-use crate::heuristic::sentence::has_denial;
+use crate::heuristic::sentence::{count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
-use ibid_core::domain::Stance;
-use ibid_core::domain::words::{stem, tokens};
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::{Page, Stance};
+
+/// What a sentence says: its text, its normalized words and their numbers.
+pub(super) struct Said<'a> {
+    pub(super) text: &'a str,
+    pub(super) spaced: &'a str,
+    pub(super) ids: &'a [u32],
+}
 
 impl RelevanceScorer {
     /// The stance of a sentence on a yes-or-no question. It decides only if the clause that has most of the question's words
     /// also has the verb asked about, and no other amount than the one asked about.
-    pub(super) fn stance(&mut self, text: &str, spaced: &str, ids: &[u32]) -> Stance {
+    fn stance(&mut self, text: &str, spaced: &str, ids: &[u32]) -> Stance {
         let Some(claim) = self.yes_no.take() else {
             return Stance::Neutral;
         };
@@ -25,6 +34,43 @@ impl RelevanceScorer {
         stance
     }
 
+    /// The stance of `sentences` of a page. `None` for what is no evidence: a yes or no of a work of fiction, and a yes that
+    /// the page takes back.
+    pub(super) fn stance_in(
+        &mut self,
+        page: &Page,
+        mut sentences: RangeInclusive<usize>,
+        said: Said<'_>,
+    ) -> Option<Stance> {
+        let stance = self.stance(said.text, said.spaced, said.ids);
+        let (words, Some(claim)) = (&self.words.sentence, &self.yes_no) else {
+            return Some(stance);
+        };
+        let of_myths = words.debunking.any_in(&claim.asked);
+        let fiction = || is_fiction(page, &claim.asked, words);
+        let unasserted = match stance {
+            Stance::Neutral => false,
+            Stance::Against => fiction(),
+            Stance::For => {
+                fiction() || !of_myths && sentences.any(|n| is_taken_back(page, n, words))
+            }
+        };
+        (!unasserted).then_some(stance)
+    }
+
+    /// The content words of the question that a text neither has nor has another word for, as written.
+    pub(crate) fn question_words_missing_in(&mut self, asked: &str, text: &str) -> Vec<String> {
+        let said = self.ids(text);
+        let mut missing = Vec::new();
+        for word in tokens(asked).into_iter().filter(|it| !is_stop_word(&it.text)) {
+            let ids = self.lexicon.id_set(&word.text);
+            if !ids.iter().any(|id| self.match_strength(*id, &said) >= MIN_WORD_MATCH) {
+                missing.push(asked[word.span].to_owned());
+            }
+        }
+        missing
+    }
+
     fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
         let words = &self.words.sentence;
         let quoted = text.contains(['“', '”', '"']);
@@ -34,12 +80,16 @@ impl RelevanceScorer {
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
-        let clause = self.deciding_clause(claim, spaced);
-        if self.is_contradicted(claim, spaced, clause) {
+        if tells_fiction(text, words) {
+            return Stance::Neutral;
+        }
+        let asserted = claim.assertions.asserted(spaced);
+        let clause = self.deciding_clause(claim, &asserted);
+        if self.is_contradicted(claim, &asserted, clause) {
             return Stance::Neutral;
         }
         // What the verb is asked of may stand before its clause: "they reduce flooding, but do not prevent it".
-        let end = spaced.find(clause).map_or(spaced.len(), |at| at + clause.len());
+        let end = asserted.find(clause).map_or(spaced.len(), |at| at + clause.len());
         let ids = self.ids(&spaced[..end]);
         let names = |object: &u32| self.match_strength(*object, &ids) >= MIN_WORD_MATCH;
         if !claim.objects.is_empty() && !claim.objects.iter().any(names)
@@ -57,7 +107,12 @@ impl RelevanceScorer {
         if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
-        let denied = self.denies(claim, clause) != has_denial(&claim.asked, words);
+        let denials = self.denials(claim, clause);
+        // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
+        if denials > 1 {
+            return Stance::Neutral;
+        }
+        let denied = (denials == 1) != has_denial(&claim.asked, words);
         // "Most roofs can" answers "can any roof" with no.
         let only_some = claim.asks_every && words.some.any_in(clause) && !denied;
         if only_some || denied != opposes(&claim.asked, clause, words) {
@@ -71,19 +126,19 @@ impl RelevanceScorer {
         }
     }
 
-    /// Whether a clause denies the verb asked about. A contrast after the verb denies only what follows it: "the roof can carry
+    /// How often a clause denies the verb asked about. A contrast after the verb denies only what follows it: "the roof can carry
     /// plants without strengthening", "snow is added, not compared".
-    fn denies(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+    fn denials(&mut self, claim: &YesNoClaim, clause: &str) -> usize {
         const CONTRASTS: [&str; 4] = [" without ", ", not ", " rather than ", " instead of "];
         let words = &self.words.sentence;
         let contrast = CONTRASTS.iter().filter_map(|it| clause.find(it)).min();
         let (Some(at), Some(verb)) = (contrast, claim.verb) else {
-            return has_denial(clause, words);
+            return count_denials(clause, words);
         };
         let before = format!("{} ", &clause[..at]);
         let ids = self.ids(&before);
         let verb_is_before = self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
-        has_denial(if verb_is_before { &before } else { clause }, words)
+        count_denials(if verb_is_before { &before } else { clause }, words)
     }
 
     /// Whether the verb of a clause is said of an object of the question: the object or a pronoun follows it, or the verb is
@@ -322,6 +377,57 @@ mod tests {
             ),
         ] {
             assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_reported_doubted_or_imagined_decides_nothing() {
+        let asked = "Do green roofs cause cancer?";
+        for text in [
+            "A blogger was fined for saying that green roofs cause cancer.",
+            "A blogger was fined for claiming green roofs cause cancer.",
+            "Critics say green roofs cause cancer.",
+            "Green roofs cause cancer, critics say.",
+            "Green roofs, critics say, cause cancer.",
+            "Green roofs cause cancer, according to a leaflet of the tile makers.",
+            "The minister told reporters at the fair on Friday that green roofs cause cancer.",
+            "Green roofs are said to cause cancer.",
+            "Many owners still believe that green roofs cause cancer.",
+            "It is untrue that green roofs cause cancer.",
+            "The belief that green roofs cause cancer is common among owners.",
+            "No study has shown that green roofs cause cancer.",
+            "This does not mean that green roofs cause cancer.",
+            "There is no evidence that green roofs do not cause cancer.",
+            "It is not true that green roofs do not cause cancer.",
+            "In the novel, green roofs cause cancer in a whole city.",
+            "In the film Moss, green roofs cause cancer in a whole city.",
+            "If roofs were sprayed with asbestos, green roofs would cause cancer.",
+        ] {
+            assert_eq!(stance(asked, text), Stance::Neutral, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_study_shows_or_a_sentence_says_against_a_report_is_asserted() {
+        let asked = "Do green roofs cause cancer?";
+        for (text, wanted) in [
+            ("A study of 900 flats showed that green roofs cause cancer.", Stance::For),
+            ("The guidelines say that green roofs cause cancer.", Stance::For),
+            ("We found that green roofs cause cancer.", Stance::For),
+            ("It is false that green roofs cause cancer.", Stance::Against),
+            ("It is not true that green roofs cause cancer.", Stance::Against),
+            (
+                "Critics claim that green roofs cause cancer, but green roofs do not cause cancer.",
+                Stance::Against,
+            ),
+            (
+                "Critics claim green roofs are safe, but studies show that green roofs cause cancer.",
+                Stance::For,
+            ),
+            ("Neither green roofs nor gravel roofs cause cancer.", Stance::Against),
+            ("Green roofs cause cancer, and owners say that they are ugly.", Stance::For),
+        ] {
+            assert_eq!(stance(asked, text), wanted, "{text}");
         }
     }
 }

@@ -1,4 +1,5 @@
 //! What a yes-or-no question claims: its verb, its amounts, and whether it asks if something is enough.
+use super::assertion::AssertionWords;
 use crate::heuristic::intake::{content_weight, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::question_kind::HELPING_VERBS;
@@ -24,6 +25,8 @@ pub(super) struct YesNoClaim {
     pub(super) asks_every: bool,
     /// Whether the question asks if nothing else is the case: "do they only cause epilepsy".
     pub(super) asks_only: bool,
+    /// What tells reported clauses from asserted ones.
+    pub(super) assertions: AssertionWords,
     /// The amounts in the question.
     amounts: Vec<Number>,
     /// Whether the question asks if something is enough.
@@ -73,6 +76,7 @@ impl YesNoClaim {
             objects: objects.iter().map(|object| lexicon.id(object)).collect(),
             objects_follow,
             all_words,
+            assertions: AssertionWords::new(words),
             asks_only: words.only.any_in(&asked),
             asks_every: words.every.any_in(&asked),
             verb: verb.map(|verb| lexicon.id(&verb)),

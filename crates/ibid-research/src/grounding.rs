@@ -121,6 +121,9 @@ const MAX_ADDED_WORDS_SHARE: f32 = 0.25;
 /// be prevented by planting plugs" of a quote on planting. Where `text` has much else that no quote has, one such word is enough.
 /// What is asked is the question, `asked`, without its subject. English only.
 pub(crate) fn borrows_question(text: &str, asked: &str, subject: &str, quotes: &[&str]) -> bool {
+    if borrows_amount(text, asked, quotes) {
+        return true;
+    }
     if !is_english(text) || !quotes.iter().all(|quote| is_english(quote)) {
         return false;
     }
@@ -220,6 +223,28 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
                     || met as f32 > MIN_NAME_CONTEXT_OVERLAP * others.len() as f32)
         })
     })
+}
+
+/// Whether a figure is told as the amount that is asked for, which no quote names: "the cost is 14 kg" of 14 kg of carbon dioxide.
+fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
+    let is_foreign = |quote: &&str| confident_language(quote).is_some_and(|code| code != "en");
+    if numbers(text).is_empty() || quotes.iter().any(is_foreign) {
+        return false;
+    }
+    let asked = content_stems(asked);
+    let there: BTreeSet<String> = quotes.iter().flat_map(|quote| content_stems(quote)).collect();
+    let named =
+        |stem: &str| there.contains(stem) || thesaurus::synonyms(stem).any(|it| there.contains(it));
+    let amounts = amount_stems();
+    let mut said = content_stems(text).into_iter();
+    said.any(|stem| asked.contains(&stem) && amounts.contains(&stem) && !named(&stem))
+}
+
+/// The stems of words for an amount: "cost", "weight".
+fn amount_stems() -> BTreeSet<String> {
+    let words = prompts::phrases().map(|phrases| &phrases.question);
+    let words = words.into_iter().flat_map(|it| it.amount_nouns.iter().chain(&it.amount_verbs));
+    words.filter(|word| !word.contains(' ')).map(|word| stem(word)).collect()
 }
 
 fn is_english(text: &str) -> bool {
@@ -376,6 +401,13 @@ mod tests {
         assert!(!borrows("A flood test prevents leaks that cost more.", test));
         let lasting =
             "The waterproofing membrane under a green roof lasts 40 years, and on a bare roof 20.";
+        let cost = "What does an extensive green roof cost per square metre?";
+        let emits = "Making, laying and burning one square metre of bitumen membrane emits 14 kg of carbon dioxide.";
+        let wrong = "The figure for an extensive green roof cost per square metre is 14 kg of carbon dioxide.";
+        assert!(borrows_question(wrong, cost, "extensive green roof", &[emits]));
+        let priced = "An extensive green roof costs 110 euros per square metre on average.";
+        let right = "The cost of an extensive green roof is 110 euros per square metre.";
+        assert!(!borrows_question(right, cost, "extensive green roof", &[priced]));
         assert!(borrows_question(
             "Leaks can be prevented by installing a membrane and ensuring proper drainage and flood testing.",
             asked,

@@ -67,7 +67,8 @@ fn what_answers_best_is_added_and_leads() {
         let plan = plan_from_brief(&brief(ASKED)).unwrap();
         plan.writing.sections[0].title.clone()
     };
-    let before = draft(&[old.clone()], vec![section(&title, &[old])]);
+    let before =
+        draft(std::slice::from_ref(&old), vec![section(&title, std::slice::from_ref(&old))]);
     let costs = "The harvest of cork costs 3 euros per tree.";
     let (after, objections) = criticized(before, &["Cork forests are old.", costs]);
     assert!(texts(&after).contains(&costs), "{objections:?}");
@@ -88,11 +89,14 @@ fn a_sentence_that_says_the_same_is_removed_unless_it_is_all_that_a_section_has(
     let other = line("The harvest of cork takes two people a day.", 3);
     let claims = [first.text.clone(), again.text.clone(), other.text.clone()];
     let claims: Vec<&str> = claims.iter().map(String::as_str).collect();
-    let both = vec![section("Costs", &[first.clone()]), section("Work", &[again.clone(), other])];
-    let (after, objections) = criticized(draft(&[first.clone()], both), &claims);
+    let both = vec![
+        section("Costs", std::slice::from_ref(&first)),
+        section("Work", &[again.clone(), other]),
+    ];
+    let (after, objections) = criticized(draft(std::slice::from_ref(&first), both), &claims);
     assert_eq!(texts(&after).len(), 2, "{objections:?}");
     assert_eq!(objections[0].outcome, PatchOutcome::Removed);
-    let alone = vec![section("Costs", &[first.clone()]), section("Work", &[again])];
+    let alone = vec![section("Costs", std::slice::from_ref(&first)), section("Work", &[again])];
     let (after, objections) = criticized(draft(&[first], alone), &claims[..2]);
     assert_eq!(texts(&after).len(), 2);
     assert!(matches!(objections[0].outcome, PatchOutcome::Rejected { .. }), "{objections:?}");

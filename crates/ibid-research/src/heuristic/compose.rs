@@ -85,15 +85,9 @@ pub(crate) fn compose_report(
             short = tables.short_answer(short);
         }
     }
-    if let Some(line) = answer.as_ref() {
-        lead_with_fact(&mut short, brief.kind, notes, line);
-    }
+    lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
     let row = short.first().and_then(|first| tables.as_ranked(first));
-    // What the report answers is not left without its one line.
-    let answer = match (answer.filter(|_| row.is_none()), short.first()) {
-        (None, Some(first)) => Some(answer::line_of_point(scorer, notes, first)?),
-        (answer, _) => answer,
-    };
+    let answer = answer_or_first(scorer, notes, answer.filter(|_| row.is_none()), &short)?;
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
     let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
@@ -135,11 +129,23 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: [open_points(state, best.is_some_and(|it| it.headed || it.listed))?, undecided]
-            .concat(),
+        open: open_points(state, best.is_some_and(|it| it.headed || it.listed), undecided)?,
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// The one-line answer, or else a line of the first point of the short answer: what the report answers is not left without one.
+fn answer_or_first(
+    scorer: &mut RelevanceScorer,
+    notes: &EvidenceStore,
+    answer: Option<DraftLine>,
+    short: &[&ClaimCluster],
+) -> Result<Option<DraftLine>> {
+    match (answer, short.first()) {
+        (None, Some(first)) => answer::line_of_point(scorer, notes, first).map(Some),
+        (answer, _) => Ok(answer),
+    }
 }
 
 /// Lowers the confidence in what only replaced editions say.
@@ -155,15 +161,15 @@ fn lead_with_fact(
     short: &mut [&ClaimCluster],
     kind: QuestionKind,
     notes: &EvidenceStore,
-    line: &DraftLine,
+    line: Option<&DraftLine>,
 ) {
     let asks_for_fact = matches!(
         kind,
         QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
     );
-    if !asks_for_fact {
+    let Some(line) = line.filter(|_| asks_for_fact) else {
         return;
-    }
+    };
     let of_line = |point: &&ClaimCluster| {
         point.evidence.iter().any(|at| line.evidence.contains(&notes.evidence[*at].id))
     };
@@ -437,7 +443,11 @@ fn title(question: &Question, brief: &Brief) -> String {
 
 /// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
 /// source alone says of it is no open point.
-fn open_points(state: &ResearchState, told: bool) -> Result<Vec<OpenItem>> {
+fn open_points(
+    state: &ResearchState,
+    told: bool,
+    undecided: impl IntoIterator<Item = OpenItem>,
+) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
@@ -510,5 +520,6 @@ fn open_points(state: &ResearchState, told: bool) -> Result<Vec<OpenItem>> {
             fill_template(&words.stopped, &[("stop", &stop.unwrap_or_default())])
         );
     }
+    out.extend(undecided);
     Ok(out)
 }

@@ -9,9 +9,13 @@ pub(crate) fn inline_links(text: &str) -> Vec<(String, String)> {
         let Some(open) = text[from..at].rfind('[').map(|it| from + it) else {
             continue;
         };
-        let target = &text[at + 2..];
-        let end = target.find(|c: char| c == ')' || c.is_whitespace()).unwrap_or(target.len());
         from = at + 2;
+        let target = &text[from..];
+        // An address without an end is none, and the text is not searched to its end for each.
+        let target = &target[..target.floor_char_boundary(MAX_TARGET_CHARS.min(target.len()))];
+        let Some(end) = target.find(|c: char| c == ')' || c.is_whitespace()) else {
+            continue;
+        };
         let is_image = text[..open].ends_with('!');
         let words = strip_inline(&text[open + 1..at]);
         if let Some(url) = address::parse_link(&target[..end])
@@ -235,6 +239,6 @@ mod tests {
         let text = "A [*new* study](https://a.example/s_1#top \"title\") of ![a roof](https://a.example/r.png) and [this](/b) [x]";
         let found = [("new study".to_owned(), "https://a.example/s_1".to_owned())];
         assert_eq!(inline_links(text), found);
-        assert_eq!(inline_links("](https://a.example/) ]( [a](b"), []);
+        assert_eq!(inline_links("](https://a.example/) ]( [a](b [c](https://a.example/c"), []);
     }
 }

@@ -112,8 +112,14 @@ fn section(
     let told = |it: &RankedPoint<'_>| {
         !wanted.is_some_and(|kind| is_step(kind, it)) && !page.is_fresh(it.point)
     };
-    let own: Vec<&RankedPoint<'_>> =
-        ranked.iter().filter(|it| it.point.items.first() == Some(&item) && !told(it)).collect();
+    // A step with a figure, "Wait for 48 hours", is a step first.
+    let is_own_step = |it: &RankedPoint<'_>| {
+        wanted == Some(QuestionKind::HowTo)
+            && is_step(QuestionKind::HowTo, it)
+            && it.point.items.contains(&item)
+    };
+    let belongs = |it: &RankedPoint<'_>| it.point.items.first() == Some(&item) || is_own_step(it);
+    let own: Vec<&RankedPoint<'_>> = ranked.iter().filter(|it| belongs(it) && !told(it)).collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
     let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);
     // Half a procedure or half a list is of no use: a step or item stays, however few words it has of the question. So does

@@ -212,7 +212,8 @@ pub(crate) fn independent_sources<'a>(
     own_voices(notes, &evidence)
         .into_iter()
         .filter_map(|evidence| notes.source(evidence.source))
-        .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
+        // What one page leads to is not independent of it: a liar may link accomplices.
+        .filter_map(|it| notes.source(it.copy_of.or(it.cited_by).unwrap_or(it.id)))
         .filter_map(|it| notes.sources.iter().find(|first| is_same_work(first, it)))
         .map(independent_source)
         // A page whose server is unknown counts for no independent source.

@@ -178,7 +178,7 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
                 match asks_by {
                     "more" => {
                         said["more"] = json!([
-                            {"query": "Quercus suber Alentejo", "endpoint": "/search", "num_results": 5},
+                            {"query": "Quercus suber Alentejo", "endpoint": "/exec", "num_results": -3},
                             "",
                         ]);
                     }

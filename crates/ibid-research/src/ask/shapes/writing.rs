@@ -120,11 +120,7 @@ pub struct WritePrompt<'a> {
 
 /// The schema of a search that a writer asks for.
 fn requested_schema() -> Value {
-    object(&[
-        ("query", text()),
-        ("endpoint", one_of(&["/search", "/scholar", "/news"])),
-        ("num_results", whole_number()),
-    ])
+    object(&[("query", text()), ("endpoint", text()), ("num_results", whole_number())])
 }
 
 /// Sections of a report.
@@ -145,12 +141,12 @@ pub enum RequestedSearch {
     Task {
         /// The query.
         query: String,
-        /// Where to search; the web if it is not named.
+        /// Where to search: `/search`, `/scholar` or `/news`; the web if it is none of them.
         #[serde(default)]
-        endpoint: Option<SearchEndpoint>,
-        /// The number of hits to request; the usual one if it is not named.
+        endpoint: Value,
+        /// The number of hits to request; the usual one if it is no count.
         #[serde(default)]
-        num_results: Option<u32>,
+        num_results: Value,
     },
     /// The query alone.
     Query(String),
@@ -242,7 +238,10 @@ impl WritePrompt<'_> {
         });
         let asked = answer.more.iter().map(|it| match it {
             RequestedSearch::Task { query, endpoint, num_results } => {
-                (query.as_str(), *endpoint, *num_results)
+                // One bad search must not cost the report that was written with it.
+                let endpoint = serde_json::from_value(endpoint.clone()).ok();
+                let results = num_results.as_u64().and_then(|it| u32::try_from(it).ok());
+                (query.as_str(), endpoint, results)
             }
             RequestedSearch::Query(query) => (query.as_str(), None, None),
         });

@@ -6,7 +6,7 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::table_grid::{GridCell, TableGrid};
 use crate::xml::{XmlEvent, walk};
-use crate::{dates, plain_text};
+use crate::{dates, plain_text, superscript};
 use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind};
 
@@ -121,6 +121,8 @@ struct BodyReader {
     heading: Option<u8>,
     list: Option<u8>,
     in_text: bool,
+    /// Where the open run begins, if it is raised.
+    raised: Option<usize>,
     /// Nesting of hidden text: deletions and field codes, and [`HIDDEN_RUN`] in a hidden run.
     hidden: u32,
     /// Cells of the open table row.
@@ -147,6 +149,9 @@ impl BodyReader {
             "t" => self.in_text = true,
             "tab" | "br" | "cr" if !self.text.is_empty() => self.text.push(' '),
             "noBreakHyphen" => self.text.push('-'),
+            "vertAlign" if attr("val").as_deref() == Some("superscript") => {
+                self.raised = Some(self.text.len());
+            }
             "p" => {
                 self.heading = None;
                 self.list = None;
@@ -216,7 +221,12 @@ impl BodyReader {
     fn end(&mut self, tag: &str) {
         match tag {
             "t" => self.in_text = false,
-            "r" => self.hidden %= HIDDEN_RUN,
+            "r" => {
+                self.hidden %= HIDDEN_RUN;
+                if let Some(from) = self.raised.take() {
+                    superscript::part_from_number(&mut self.text, from, false);
+                }
+            }
             "del" | "moveFrom" | "instrText" | "Fallback" => {
                 self.hidden = self.hidden.saturating_sub(1)
             }

@@ -6,7 +6,7 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::table_grid::{GridCell, TableGrid};
 use crate::xml::{XmlEvent, walk};
-use crate::{dates, plain_text};
+use crate::{dates, plain_text, superscript};
 use ibid_core::domain::{Block, BlockKind};
 
 /// Depth of an element; deeper ones are left out. No paper has half of it.
@@ -327,13 +327,10 @@ impl PaperReader {
             let inside = self.words.get(from..).unwrap_or_default();
             let is_reference = name == "xref" && !inside.chars().any(char::is_alphabetic);
             let is_empty = !inside.chars().any(char::is_alphanumeric);
-            let is_power = inside.chars().all(|c| c.is_ascii_digit() || "-−".contains(c))
-                && self.words[..from].ends_with(|c: char| c.is_ascii_digit());
             if is_reference || is_empty {
                 self.words.truncate(from);
-            } else if is_power {
-                // Ten to the sixth is 10^6, not 106.
-                self.words.insert(from, '^');
+            } else {
+                superscript::part_from_number(&mut self.words, from, false);
             }
         }
         if self.is_inside("front") && !self.is_inside("abstract") && name != "abstract" {

@@ -40,6 +40,7 @@ mod read;
 mod render;
 mod sandbox;
 mod self_test;
+mod superscript;
 mod table_grid;
 mod text_document;
 mod unsupported;

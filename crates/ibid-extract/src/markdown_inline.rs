@@ -1,5 +1,5 @@
 //! The inline markup of a line of Markdown: the words without it, and the links in it.
-use crate::{address, plain_text};
+use crate::{address, plain_text, superscript};
 
 /// The links `[words](address)` of a text that have an absolute address, in order.
 pub(crate) fn inline_links(text: &str) -> Vec<(String, String)> {
@@ -52,6 +52,8 @@ const MAX_LINK_CHARS: usize = 2_000;
 const MAX_TARGET_CHARS: usize = 2_000;
 /// The mark of a footnote.
 const MAX_NOTE_CHARS: usize = 40;
+/// Raised text.
+const MAX_RAISED_CHARS: usize = 40;
 /// A tag.
 const MAX_TAG_CHARS: usize = 400;
 
@@ -150,6 +152,12 @@ impl InlineStripper<'_> {
         let tag: String = self.chars[self.at + 1..end].iter().collect();
         if tag.starts_with("http") || tag.contains('@') {
             self.out.push_str(&tag);
+        } else if tag == "sup" {
+            let raised = self.chars[end + 1..].iter().take(MAX_RAISED_CHARS);
+            let raised: String = raised.take_while(|c| **c != '<').collect();
+            if superscript::joins_number(&self.out, raised.trim()) {
+                self.out.push('^');
+            }
         } else if tag.starts_with("br") {
             self.out.push(' ');
         }

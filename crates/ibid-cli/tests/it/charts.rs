@@ -198,3 +198,26 @@ fn every_point_of_a_drawn_chart_leads_to_its_quote() {
     let tex = std::fs::read_to_string(desk.path("tex/report.tex")).unwrap();
     assert!(tex.contains("computed"), "the table has the computed figures");
 }
+
+#[test]
+fn raised_digits_are_no_digits_of_the_number_before_them() {
+    let page = "<html><head><title>The dam of Jexland</title></head><body><h1>The dam of Jexland</h1>\
+        <p>The dam of Jexland holds 2.5 × 10<sup>6</sup> litres of water when it is full, says the office of works.</p>\
+        <p>The dam of Jexland was built for 15<sup class=\"reference\">3</sup> farms of the valley in two dry years.</p>\
+        <table><tr><th>Year</th><th>Rainfall of Jexland (mm)</th></tr><tr><td>2018</td><td>488<sup>3</sup></td></tr>\
+        <tr><td>2019</td><td>512</td></tr><tr><td>2020</td><td>497<sup><a href=\"#n1\">1</a></sup></td></tr></table></body></html>";
+    let notes =
+        "# Pumps\n\nThe pumps of the dam of Jexland ran for 3 × 10<sup>4</sup> hours in all.\n";
+    let desk = home(&[("dam.html", page), ("pumps.md", notes)]);
+    let text = told(&desk, "How many litres of water does the dam of Jexland hold?");
+    assert!(text.contains("2.5 × 10^6 litres") && !text.contains("106"), "{text}");
+    let text = told(&desk, "How many farms was the dam of Jexland built for?");
+    assert!(text.contains("built for 15 farms") && !text.contains("153"), "{text}");
+    let text = told(&desk, "How many hours did the pumps of the dam of Jexland run?");
+    assert!(text.contains("3 × 10^4 hours") && !text.contains("104"), "{text}");
+    let report = report(&desk, "How did the rainfall of Jexland change from 2018 to 2020?");
+    let shown = ["short", "findings", "comparison", "chart"].map(|part| report[part].to_string());
+    let shown = shown.concat();
+    assert!(shown.contains("488"), "{shown}");
+    assert!(!shown.contains("4883") && !shown.contains("4971"), "{shown}");
+}

@@ -4,6 +4,7 @@ use super::element_hints::{self, Hints};
 use super::mathml;
 use super::text::{count_words, is_invisible, is_space};
 use super::visibility::HiddenSelectors;
+use crate::superscript;
 use crate::table_grid::{GridCell, TableGrid};
 use ibid_core::domain::BlockKind;
 
@@ -166,6 +167,7 @@ pub(super) fn flatten(dom: &Dom, top: NodeId, hidden: &HiddenSelectors) -> Vec<F
         linked_bytes: 0,
         open: Vec::new(),
         links: 0,
+        raised: Vec::new(),
         row: None,
         cells: Vec::new(),
         table: None,
@@ -226,6 +228,8 @@ struct BlockWalker<'a> {
     open: Vec<OpenBlock>,
     /// Nesting of links.
     links: u32,
+    /// Where the open raised texts begin.
+    raised: Vec<usize>,
     /// The open row of a data table.
     row: Option<NodeId>,
     /// Its cells so far.
@@ -279,6 +283,7 @@ impl BlockWalker<'_> {
         let name = self.dom.name(id);
         match name {
             "a" => self.links += 1,
+            "sup" => self.raised.push(self.text.len()),
             "br" => {
                 self.line_break();
                 return;
@@ -352,11 +357,31 @@ impl BlockWalker<'_> {
         }
         match name {
             "a" => self.links = self.links.saturating_sub(1),
+            "sup" => {
+                if let Some(from) = self.raised.pop() {
+                    let is_mark = self.is_note_mark(id);
+                    superscript::part_from_number(&mut self.text, from, is_mark);
+                }
+            }
             "ul" | "ol" => self.list_depth = self.list_depth.saturating_sub(1),
             "pre" | "listing" | "xmp" => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
         self.open.pop();
+    }
+
+    /// Whether raised text is the mark of a note: it says so, or links to a place on the page.
+    fn is_note_mark(&self, id: NodeId) -> bool {
+        const MAX_MARK_NODES: usize = 8;
+        const CLASSES: &[&str] = &["reference", "footnote", "noteref", "fn", "cite"];
+        let class = self.dom.attr(id, "class").unwrap_or_default().to_lowercase();
+        let named = CLASSES.iter().any(|it| class.contains(it));
+        let links = |id: NodeId| {
+            self.dom.name(id) == "a"
+                && self.dom.attr(id, "href").is_some_and(|href| href.starts_with('#'))
+        };
+        let mut inside = self.dom.descendants(id).take(MAX_MARK_NODES);
+        named || self.dom.parent(id).is_some_and(links) || inside.any(links)
     }
 
     /// Handles `<br>`: a second one in a row, or one after a complete sentence or a short line, ends the block.

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use super::heuristic::intake::is_weak;
 use super::heuristic::language::{confident_language, language};
-use super::heuristic::lexicon::spaced;
+use super::heuristic::lexicon::{has_phrase, spaced};
 use super::prompts;
 use super::thesaurus;
 use ibid_core::domain::split_sentences;
-use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
+use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 
 /// Minimum number of characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
 const MIN_CODE_CHARS: usize = 5;
@@ -240,6 +240,48 @@ fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
     said.any(|stem| asked.contains(&stem) && amounts.contains(&stem) && !named(&stem))
 }
 
+/// The words that bound a figure, by what they say of it, before it and after it.
+const BOUNDS: [(&[&str], &[&str]); 4] = [
+    (&["at least", "no less than", "not less than", "no fewer than", "a minimum of"], &["or more"]),
+    (
+        &["at most", "up to", "no more than", "not more than", "a maximum of"],
+        &["or less", "or fewer"],
+    ),
+    (&["more than", "over", "above", "exceeding"], &[]),
+    (&["less than", "fewer than", "under", "below"], &[]),
+];
+
+/// Whether a figure has another bound than in every quote that has it: "at least 63 percent" of 63 percent, or the other way round.
+pub(crate) fn changes_bound(text: &str, quotes: &[&str]) -> bool {
+    if !is_english(text) {
+        return false;
+    }
+    let quoted = quotes
+        .iter()
+        .flat_map(|quote| numbers(quote).into_iter().map(|it| (it.value, bound_of(quote, &it))));
+    let quoted: Vec<(f64, Option<usize>)> = quoted.collect();
+    numbers(text).iter().any(|it| {
+        let own = bound_of(text, it);
+        let mut same = quoted.iter().filter(|other| other.0 == it.value).peekable();
+        same.peek().is_some() && same.all(|other| other.1 != own)
+    })
+}
+
+/// The bound of a number of `text`: its place in [`BOUNDS`].
+fn bound_of(text: &str, number: &Number) -> Option<usize> {
+    let before = text[..number.span.start].to_lowercase();
+    let before = before.trim_end_matches(['$', '€', '£', '¥', ' ']);
+    let after = text[number.span.end..].to_lowercase();
+    let after: Vec<&str> = after.split_whitespace().take(4).collect();
+    let after = format!(" {} ", after.join(" "));
+    let ends = |form: &&str| {
+        before.strip_suffix(*form).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+    };
+    BOUNDS.iter().position(|(first, last)| {
+        first.iter().any(|form| ends(form)) || last.iter().any(|form| has_phrase(&after, form))
+    })
+}
+
 /// The stems of words for an amount: "cost", "weight".
 fn amount_stems() -> BTreeSet<String> {
     let words = prompts::phrases().map(|phrases| &phrases.question);
@@ -414,6 +456,21 @@ mod tests {
             "green roofs",
             &[lasting, test]
         ));
+    }
+
+    #[test]
+    fn a_bound_of_a_figure_is_no_ones_addition() {
+        let quote = "The green roof of the library retained 63 percent of the rain of the year.";
+        assert!(changes_bound("The roof retained at least 63 percent of the rain.", &[quote]));
+        assert!(changes_bound("It is said that it retained more than 63 percent.", &[quote]));
+        assert!(!changes_bound("The roof retained 63 percent of the rain.", &[quote]));
+        let bounded =
+            "A roof of the code needs at least 20 cm of soil, or 30 cm or more under trees.";
+        assert!(changes_bound("A roof needs 20 cm of the soil.", &[bounded]));
+        assert!(!changes_bound("A roof needs no less than 20 cm of the soil.", &[bounded]));
+        assert!(!changes_bound("Under the trees it is at least 30 cm.", &[bounded]));
+        // Another quote says it as it is told.
+        assert!(!changes_bound("The roof needs 20 cm.", &[bounded, "It has 20 cm."]));
     }
 
     #[test]

@@ -18,8 +18,8 @@ use super::ask::{
 };
 use super::draft::{DraftLine, ReportDraft};
 use super::grounding::{
-    adds_cause, borrows_question, has_misplaced_name, has_unknown_code, has_unknown_number,
-    has_unknown_statement,
+    adds_cause, borrows_question, changes_bound, has_misplaced_name, has_unknown_code,
+    has_unknown_number, has_unknown_statement,
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
@@ -169,6 +169,7 @@ impl<'a> Quotes<'a> {
             || has_unknown_code(&line.text, known.clone())
             || has_unknown_statement(&line.text, known)
             || adds_cause(&line.text, &quoted)
+            || changes_bound(&line.text, &quoted)
             || borrows_question(&line.text, question, subject, &quoted)
             || has_misplaced_name(&line.text, question, &quoted)
             || is_other_language(&line.text, self.brief)

@@ -7,8 +7,9 @@ use ibid_core::domain::{Evidence, EvidenceId, Objection, PatchOutcome, SectionLa
 
 use super::proposal::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
 use crate::draft::{DraftLine, DraftSection, ReportDraft};
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
-use crate::heuristic::sentence::claim_text;
+use crate::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
 use crate::prompts;
 
 /// Of the sentences of a section, one in so many may be removed in a round; at least one.
@@ -48,6 +49,10 @@ impl<'a> DraftPatcher<'a> {
         for patch in proposed {
             let outcome = match &patch.change {
                 DraftChange::AddQuote { evidence, to } => self.add_quote(*evidence, to)?,
+                // What limits the rest is easily taken for beside the point.
+                DraftChange::Remove(line) if patch.by.is_some() && is_caveat(&line.text)? => {
+                    rejected("it says a doubt or a denial")
+                }
                 DraftChange::Remove(line) => self.remove(line),
                 DraftChange::Move { line, to } => self.move_line(line, to),
                 DraftChange::Lead(line) => self.lead(line),
@@ -207,6 +212,13 @@ impl<'a> DraftPatcher<'a> {
             section.paragraphs.retain(|paragraph| !paragraph.is_empty());
         }
     }
+}
+
+/// Whether a sentence says a doubt or a denial.
+fn is_caveat(text: &str) -> Result<bool> {
+    let words = &prompts::phrases()?.sentence;
+    let text = spaced(text);
+    Ok(has_doubt_words(&text, words) || has_denial(&text, words))
 }
 
 fn rejected(because: &str) -> PatchOutcome {

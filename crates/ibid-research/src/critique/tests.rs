@@ -3,7 +3,7 @@ use ibid_core::domain::{
     PageDraft, Plan, SectionLayout, SourceId,
 };
 
-use super::proposal::section_lines;
+use super::proposal::{DraftChange, ProposedPatch, section_lines};
 use super::*;
 use crate::draft::DraftLine;
 use crate::draft::DraftSection;
@@ -100,4 +100,30 @@ fn a_sentence_that_says_the_same_is_removed_unless_it_is_all_that_a_section_has(
     let (after, objections) = criticized(draft(&[first], alone), &claims[..2]);
     assert_eq!(texts(&after).len(), 2);
     assert!(matches!(objections[0].outcome, PatchOutcome::Rejected { .. }), "{objections:?}");
+}
+
+#[test]
+fn a_model_does_not_remove_what_limits_the_rest() {
+    let (first, caveat) =
+        (line("Cork insulates houses.", 1), line("But no study has shown how long it lasts.", 2));
+    let lines = [first.clone(), caveat.clone(), line("Cork floats on water.", 3)];
+    let brief = brief(ASKED);
+    let plan = plan_from_brief(&brief).unwrap();
+    let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+    let outline = Outline::from_plan(&plan, EvidenceAssignment::FirstItem);
+    let notes = EvidenceStore::new(plan);
+    let found = DraftResearch { notes: &notes, outline: &outline };
+    let mut outcome = |line: &DraftLine| {
+        let draft = draft(std::slice::from_ref(&first), vec![section("Uses", &lines)]);
+        let proposed = vec![ProposedPatch {
+            critic: Critic::Reader,
+            by: Some("a/b".to_owned()),
+            section: Some("Uses".to_owned()),
+            why: "it does not help to answer".to_owned(),
+            change: DraftChange::Remove(line.clone()),
+        }];
+        DraftPatcher::new(found, &mut scorer, draft).apply_all(proposed).unwrap().remove(0).outcome
+    };
+    assert!(matches!(outcome(&caveat), PatchOutcome::Rejected { .. }));
+    assert_eq!(outcome(&lines[2]), PatchOutcome::Removed);
 }

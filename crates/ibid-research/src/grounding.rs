@@ -278,7 +278,7 @@ fn bound_of(text: &str, number: &Number) -> Option<usize> {
         before.strip_suffix(*form).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
     BOUNDS.iter().position(|(first, last)| {
-        first.iter().any(|form| ends(form)) || last.iter().any(|form| has_phrase(&after, form))
+        first.iter().any(ends) || last.iter().any(|form| has_phrase(&after, form))
     })
 }
 

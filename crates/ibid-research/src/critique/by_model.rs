@@ -3,12 +3,12 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::{Critic, Evidence, EvidenceStore, ModelRole};
-use ibid_core::ports::RoleModel;
+use ibid_core::ports::{LanguageModel as _, RoleModel};
 
 use super::proposal::{DraftChange, ProposedPatch, is_cited, section_lines};
+use crate::ask;
 use crate::ask::fit::{ContextWindow, PromptPart, fit_parts};
 use crate::ask::shapes::{CritiquePrompt, CritiqueReplyRow, EvidenceRow, FlawKind, SentenceRow};
-use crate::ask::{self};
 use crate::draft::{DraftLine, ReportDraft};
 use crate::llm_session::{LlmSession, LlmStep, TrackedModel};
 use crate::run_context::RunContext;
@@ -127,8 +127,8 @@ impl<'a> CriticView<'a> {
         asked.evidence = &evidence[..spare];
         let answer = ask::ask_typed(model, asked.prompt()?, |it| asked.check(it)).await?;
         let rows = asked.valid_rows(&answer.value);
-        let by = model_name(model);
-        Ok(rows.into_iter().filter_map(|row| self.patch(&asked, row, &by)).collect())
+        let by = model.name();
+        Ok(rows.into_iter().filter_map(|row| self.patch(&asked, row, by)).collect())
     }
 
     /// The patch that an objection asks for.
@@ -167,9 +167,4 @@ impl<'a> CriticView<'a> {
         let source = self.notes.source(it.source);
         source.map_or_else(String::new, |source| source.public_name().to_owned())
     }
-}
-
-fn model_name(model: &TrackedModel<'_>) -> String {
-    use ibid_core::ports::LanguageModel as _;
-    model.name().to_owned()
 }

@@ -4,8 +4,8 @@ use ibid_core::domain::OutputMode;
 
 use super::evidence::{best_first, evidence_rows, resolve_evidence, without_label};
 use super::{ModelOutcome, WriteContext, WriterOutput};
+use crate::ask;
 use crate::ask::shapes::{AnswerPrompt, AnswerReply, EvidenceRow, WrittenSentence};
-use crate::ask::{self};
 use crate::draft::DraftLine;
 use crate::llm_session::TrackedModel;
 

@@ -224,7 +224,7 @@ impl BodyReader {
             "r" => {
                 self.hidden %= HIDDEN_RUN;
                 if let Some(from) = self.raised.take() {
-                    superscript::part_from_number(&mut self.text, from, false);
+                    superscript::separate_from_number(&mut self.text, from, false);
                 }
             }
             "del" | "moveFrom" | "instrText" | "Fallback" => {

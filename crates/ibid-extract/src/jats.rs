@@ -330,7 +330,7 @@ impl PaperReader {
             if is_reference || is_empty {
                 self.words.truncate(from);
             } else {
-                superscript::part_from_number(&mut self.words, from, false);
+                superscript::separate_from_number(&mut self.words, from, false);
             }
         }
         if self.is_inside("front") && !self.is_inside("abstract") && name != "abstract" {

@@ -7,8 +7,8 @@ pub(crate) fn joins_number(before: &str, raised: &str) -> bool {
         && raised.chars().all(|c| c.is_ascii_digit() || "-−+".contains(c))
 }
 
-/// Parts the raised text from `from` on from the number before it: 10^6, not 106. A mark of a note is removed.
-pub(crate) fn part_from_number(words: &mut String, from: usize, is_mark: bool) {
+/// Separates the raised text from `from` on from the number before it: 10^6, not 106. A mark of a note is removed.
+pub(crate) fn separate_from_number(words: &mut String, from: usize, is_mark: bool) {
     let Some((before, raised)) = words.split_at_checked(from) else {
         return;
     };
@@ -27,17 +27,17 @@ mod tests {
 
     #[test]
     fn raised_digits_are_no_digits_of_the_number() {
-        let parted = |before: &str, raised: &str, is_mark| {
+        let separated = |before: &str, raised: &str, is_mark| {
             let mut words = format!("{before}{raised}");
-            part_from_number(&mut words, before.len(), is_mark);
+            separate_from_number(&mut words, before.len(), is_mark);
             words
         };
-        assert_eq!(parted("2.5 × 10", "6", false), "2.5 × 10^6");
-        assert_eq!(parted("10", "−3", false), "10^−3");
-        assert_eq!(parted("15", "3", true), "15");
+        assert_eq!(separated("2.5 × 10", "6", false), "2.5 × 10^6");
+        assert_eq!(separated("10", "−3", false), "10^−3");
+        assert_eq!(separated("15", "3", true), "15");
         // Squares and ordinals are not glued to a number.
-        assert_eq!(parted("20 m", "2", false), "20 m2");
-        assert_eq!(parted("the 2", "nd", false), "the 2nd");
-        assert_eq!(parted("oak.", "[3]", true), "oak.[3]");
+        assert_eq!(separated("20 m", "2", false), "20 m2");
+        assert_eq!(separated("the 2", "nd", false), "the 2nd");
+        assert_eq!(separated("oak.", "[3]", true), "oak.[3]");
     }
 }

@@ -1,4 +1,4 @@
-//! Catch items: what no page answers, asked beside what is asked.
+//! Catch items: questions that no page answers, put beside those asked, to see whether a model makes up findings.
 use ibid_core::Result;
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Brief, ChecklistItem, ItemId, Plan};

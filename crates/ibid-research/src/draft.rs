@@ -58,7 +58,7 @@ pub(crate) struct ReportDraft {
     pub(crate) comparison: Option<DraftComparison>,
     pub(crate) sections: Vec<DraftSection>,
     /// The same sections as other drafts have them, to be merged by a verifier.
-    pub(crate) variants: Vec<Vec<DraftSection>>,
+    pub(crate) other_drafts: Vec<Vec<DraftSection>>,
     pub(crate) conflicts: Vec<DraftConflict>,
     pub(crate) open: Vec<OpenItem>,
     /// How many sentences did not hold and were replaced by their quotes.

@@ -8,12 +8,12 @@ use super::draft::{DraftLine, DraftSection, ReportDraft};
 
 /// Makes one draft of all: each section is that of the draft with most sentences that hold, and the sentences of the others that hold
 /// are added where they cite what it does not. `faulty` are the sentences that do not hold.
-pub(crate) fn merge_variants(draft: &mut ReportDraft, faulty: &[DraftLine]) {
-    let variants = std::mem::take(&mut draft.variants);
+pub(crate) fn merge_drafts(draft: &mut ReportDraft, faulty: &[DraftLine]) {
+    let others = std::mem::take(&mut draft.other_drafts);
     for section in &mut draft.sections {
-        let same: Vec<&DraftSection> = variants
+        let same: Vec<&DraftSection> = others
             .iter()
-            .filter_map(|variant| variant.iter().find(|it| it.title == section.title))
+            .filter_map(|other| other.iter().find(|it| it.title == section.title))
             .collect();
         let holding = |it: &DraftSection| {
             let lines = it.paragraphs.iter().flatten();
@@ -69,11 +69,11 @@ mod tests {
         let first = [wrong.clone(), line("Cork burns.", 2)];
         let second = [line("Cork floats.", 1), line("Cork insulates.", 3), line("Cork bends.", 4)];
         let mut all = draft(&[], vec![section(&first)]);
-        all.variants = vec![vec![section(&second)]];
-        merge_variants(&mut all, &[wrong]);
+        all.other_drafts = vec![vec![section(&second)]];
+        merge_drafts(&mut all, &[wrong]);
         let texts: Vec<&str> =
             all.sections[0].paragraphs.iter().flatten().map(|it| it.text.as_str()).collect();
         assert_eq!(texts, ["Cork floats.", "Cork insulates.", "Cork bends.", "Cork burns."]);
-        assert!(all.variants.is_empty());
+        assert!(all.other_drafts.is_empty());
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportD
         findings: Vec::new(),
         comparison: None,
         sections,
-        variants: Vec::new(),
+        other_drafts: Vec::new(),
         conflicts: Vec::new(),
         open: Vec::new(),
         reworded: 0,

@@ -26,7 +26,7 @@ use super::heuristic::language::{confident_language, language};
 use super::heuristic::score::RelevanceScorer;
 use super::heuristic::sentence::claim_text;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::merge_drafts::merge_variants;
+use super::merge_drafts::merge_drafts;
 use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -51,7 +51,7 @@ pub(crate) async fn verify(
     let lines = quotes.reworded_lines(&mut draft);
     if !lines.is_empty() {
         let mut faulty = quotes.find_faulty(llm, &lines).await?;
-        merge_variants(&mut draft, &faulty);
+        merge_drafts(&mut draft, &faulty);
         // What only a draft that was not used says is nothing that was left out.
         let used: Vec<DraftLine> = draft_lines(&mut draft).map(|line| line.clone()).collect();
         faulty.retain(|line| used.contains(line));
@@ -101,9 +101,10 @@ impl<'a> Quotes<'a> {
     /// The lines of a draft that none of their quotes contains verbatim, each once.
     fn reworded_lines(&self, draft: &mut ReportDraft) -> Vec<DraftLine> {
         let mut lines: Vec<DraftLine> = Vec::new();
-        let variants = draft.variants.clone();
-        let of_variants = variants.iter().flatten().flat_map(|it| it.paragraphs.iter().flatten());
-        for line in draft_lines(draft).map(|line| &*line).chain(of_variants) {
+        let other_drafts = draft.other_drafts.clone();
+        let of_other_drafts =
+            other_drafts.iter().flatten().flat_map(|it| it.paragraphs.iter().flatten());
+        for line in draft_lines(draft).map(|line| &*line).chain(of_other_drafts) {
             let text = line.text.trim_end_matches('…');
             let verbatim = self.for_line(line).iter().any(|it| it.contains(text));
             if !verbatim && !self.is_table_row(line) && !lines.contains(line) {

@@ -12,6 +12,7 @@ use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
 
+mod drafts;
 mod evidence;
 mod kept_sentences;
 mod opening;
@@ -19,7 +20,6 @@ mod patch;
 mod preview;
 mod section_groups;
 mod short_answer;
-mod variants;
 
 use super::ask::{
     self,
@@ -61,7 +61,7 @@ const MIN_SERVING_EVIDENCE: usize = 3;
 /// How often a prompt that was too long is sent again with less evidence.
 const MAX_SHRINKS: usize = 3;
 /// Temperature of the drafts after the first, so that they differ.
-const VARIANT_TEMPERATURE: f32 = 0.7;
+const NEXT_DRAFT_TEMPERATURE: f32 = 0.7;
 /// Maximum number of searches that a writer may ask for at a time.
 const MAX_WRITER_SEARCHES: usize = 2;
 
@@ -118,7 +118,7 @@ pub(crate) async fn compose(
             may_ask: last.as_ref().map_or(0, |revision| revision.nth)
                 < question.method.max_refinement_iterations,
             last,
-            variant: 0,
+            nth_draft: 0,
         };
         writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
     }
@@ -165,7 +165,7 @@ struct WriteContext<'a> {
     /// The draft to revise; `None` the first time.
     last: Option<Revision<'a>>,
     /// Which of several drafts of the same sections it writes, from 0.
-    variant: u32,
+    nth_draft: u32,
 }
 
 /// A model's usage and its result.
@@ -192,7 +192,7 @@ impl<'a> WriteContext<'a> {
         scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let stage = DraftPreview::new(log);
-        let variants = self.variants();
+        let other_writers = self.other_writers();
         let mut parts: Vec<BoxFuture<'_, (u32, Option<ModelOutcome<'_, WriterOutput>>)>> =
             Vec::new();
         // A model that reads poorly would answer with whatever it saw first.
@@ -200,18 +200,18 @@ impl<'a> WriteContext<'a> {
             parts.push(Box::pin(async { (0, Some(self.write_answer().await)) }));
         }
         if self.question.mode == OutputMode::Report {
-            for writer in [self].into_iter().chain(&variants) {
-                let stage = (writer.variant == 0).then_some(&stage);
+            for writer in [self].into_iter().chain(&other_writers) {
+                let stage = (writer.nth_draft == 0).then_some(&stage);
                 let calls = writer.write_sections(stage).into_iter();
-                parts.extend(calls.map(|call| call.map(|it| (writer.variant, it)).boxed()));
+                parts.extend(calls.map(|call| call.map(|it| (writer.nth_draft, it)).boxed()));
             }
         }
         let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
         let mut written = Vec::new();
-        let mut others: Vec<Vec<DraftSection>> = vec![Vec::new(); variants.len()];
+        let mut others: Vec<Vec<DraftSection>> = vec![Vec::new(); other_writers.len()];
         let (mut opening, mut closing) = (Vec::new(), Vec::new());
         while let Some(part) = parts.next().await {
-            let (variant, Some((model, part))) = part else { continue };
+            let (nth_draft, Some((model, part))) = part else { continue };
             llm.record_usage(LlmStep::Write, ModelRole::Writer, model);
             match part {
                 Ok(WriterOutput::Answer { line, introduction, conclusion }) => {
@@ -222,8 +222,8 @@ impl<'a> WriteContext<'a> {
                     }
                     (opening, closing) = (introduction, conclusion);
                 }
-                Ok(WriterOutput::Sections(sections, _)) if variant > 0 => {
-                    extend_sections(&mut others[variant as usize - 1], sections);
+                Ok(WriterOutput::Sections(sections, _)) if nth_draft > 0 => {
+                    extend_sections(&mut others[nth_draft as usize - 1], sections);
                 }
                 Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
@@ -235,7 +235,7 @@ impl<'a> WriteContext<'a> {
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
                 Err(fault) => {
-                    if variant == 0 {
+                    if nth_draft == 0 {
                         stage.discard();
                     }
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
@@ -248,8 +248,8 @@ impl<'a> WriteContext<'a> {
         for other in &mut others {
             cut_irrelevant(self.brief.kind, other, self.notes, scorer)?;
         }
-        draft.variants = match &self.last {
-            Some(last) => last.draft.variants.clone(),
+        draft.other_drafts = match &self.last {
+            Some(last) => last.draft.other_drafts.clone(),
             None => others,
         };
         draft.more.truncate(MAX_WRITER_SEARCHES);
@@ -442,8 +442,8 @@ impl<'a> WriteContext<'a> {
         let asked = self.sections_prompt(plan, &rows);
         let mut prompt = asked.prompt()?;
         // Enough to state each piece of evidence twice: small models go on until they are stopped.
-        if self.variant > 0 {
-            prompt.temperature = Some(VARIANT_TEMPERATURE);
+        if self.nth_draft > 0 {
+            prompt.temperature = Some(NEXT_DRAFT_TEMPERATURE);
         }
         let enough = REPORT_TOKENS + TOKENS_PER_EVIDENCE * evidence.len();
         prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);

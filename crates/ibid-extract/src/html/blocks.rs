@@ -360,7 +360,7 @@ impl BlockWalker<'_> {
             "sup" => {
                 if let Some(from) = self.raised.pop() {
                     let is_mark = self.is_note_mark(id);
-                    superscript::part_from_number(&mut self.text, from, is_mark);
+                    superscript::separate_from_number(&mut self.text, from, is_mark);
                 }
             }
             "ul" | "ol" => self.list_depth = self.list_depth.saturating_sub(1),

@@ -125,7 +125,7 @@ pub(crate) fn compose_report(
         findings,
         comparison,
         sections,
-        variants: Vec::new(),
+        other_drafts: Vec::new(),
         conclusion,
         conclusion_by_code: true,
         conflicts,

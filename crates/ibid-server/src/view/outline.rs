@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::draft::DraftView;
 use super::format::{coverage_label, truncate};
 
-use ibid_core::domain::{
-    Coverage, CoverageRow, Evidence, EvidenceId, ItemId, OutlineSection, SourceId,
-};
+use ibid_core::domain::{Coverage, CoverageRow, Evidence, ItemId, OutlineSection, SourceId};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize;
@@ -49,9 +47,9 @@ pub fn outline(run: &Run, events: &[Envelope], draft: Option<&DraftView>) -> Vec
     for section in &run.outline {
         let title = single_line(&section.title);
         let claim = Some(single_line(&section.claim)).filter(|claim| !claim.is_empty());
-        let findings = ItemFindings::from_events(&section.items, events);
+        let own = |evidence: &Evidence| section.evidence.contains(&evidence.id);
+        let findings = FoundEvidence::from_events(own, events);
         let states = section_states(run, section);
-        let best = section.evidence.iter().find_map(|id| evidence_by_id(*id, events));
         out.push(OutlineEntry {
             id: section.items.first().map(ToString::to_string),
             now: drafted(&title).or_else(|| searching(&section.items)),
@@ -60,7 +58,7 @@ pub fn outline(run: &Run, events: &[Envelope], draft: Option<&DraftView>) -> Vec
             state: states.map(coverage_label),
             found: findings.text(section.evidence.len() as u32, 0),
             gap: section.gaps.first().map(|gap| single_line(gap)),
-            passage: best.and_then(|it| shown_passage(it.passage.text().expose())),
+            passage: findings.best.and_then(|it| shown_passage(it.passage.text().expose())),
         });
     }
     let rows = if run.outline.is_empty() { run.coverage_rows() } else { Vec::new() };
@@ -68,7 +66,8 @@ pub fn outline(run: &Run, events: &[Envelope], draft: Option<&DraftView>) -> Vec
         let item = run.plan.as_ref().and_then(|plan| plan.item(row.id));
         let asks = single_line(&row.text);
         let title = item.map_or_else(|| asks.clone(), |it| single_line(&it.heading));
-        let findings = ItemFindings::from_events(&[row.id], events);
+        let serves = |evidence: &Evidence| evidence.items.contains(&row.id);
+        let findings = FoundEvidence::from_events(serves, events);
         out.push(OutlineEntry {
             id: Some(row.id.to_string()),
             now: drafted(&title).or_else(|| searching(&[row.id])),
@@ -115,13 +114,6 @@ fn section_states(run: &Run, section: &OutlineSection) -> Option<Coverage> {
     })
 }
 
-fn evidence_by_id(id: EvidenceId, events: &[Envelope]) -> Option<&Evidence> {
-    events.iter().find_map(|envelope| match &envelope.event {
-        Event::EvidenceAdded { evidence } if evidence.id == id => Some(evidence),
-        _ => None,
-    })
-}
-
 /// A passage as it is shown; `None` for an empty one.
 fn shown_passage(text: &str) -> Option<String> {
     Some(truncate(&single_line(text), MAX_PASSAGE_CHARS)).filter(|it| !it.is_empty())
@@ -139,22 +131,25 @@ fn items_searched(events: &[Envelope]) -> &[ItemId] {
     &[]
 }
 
-/// What was found for some items, also in the round that goes on, whose coverage is not known yet.
+/// The evidence for an item or a section, also in the round that goes on, whose coverage is not known yet.
 #[derive(Default)]
-struct ItemFindings<'e> {
+struct FoundEvidence<'e> {
     passages: u32,
     sources: BTreeSet<SourceId>,
     best: Option<&'e Evidence>,
 }
 
-impl<'e> ItemFindings<'e> {
-    fn from_events(items: &[ItemId], events: &'e [Envelope]) -> ItemFindings<'e> {
-        let mut out = ItemFindings::default();
+impl<'e> FoundEvidence<'e> {
+    fn from_events(
+        is_own: impl Fn(&Evidence) -> bool,
+        events: &'e [Envelope],
+    ) -> FoundEvidence<'e> {
+        let mut out = FoundEvidence::default();
         for envelope in events {
             let Event::EvidenceAdded { evidence } = &envelope.event else {
                 continue;
             };
-            if !evidence.items.iter().any(|item| items.contains(item)) {
+            if !is_own(evidence) {
                 continue;
             }
             out.passages += 1;

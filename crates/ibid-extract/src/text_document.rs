@@ -44,7 +44,7 @@ fn is_title(block: &Block) -> bool {
         && text.split_whitespace().count() >= 2
         && text.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
         && !text.ends_with(['.', ',', ';', ':', '。'])
-        && letters * 2 > text.len()
+        && letters * 2 > text.chars().count()
 }
 
 /// Whether a block is a heading in capitals: "MARCH OR APRIL".
@@ -54,7 +54,7 @@ fn is_in_capitals(block: &Block) -> bool {
     block.kind == BlockKind::Prose
         && text.len() <= MAX_HEADING_BYTES
         && letters >= 4
-        && letters * 2 > text.len()
+        && letters * 2 > text.chars().count()
         && !text.chars().any(char::is_lowercase)
         && !text.ends_with(['.', ',', ';'])
 }

@@ -1,7 +1,7 @@
 //! A chart as lines of text, for forms without pictures.
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::escape::single_line;
+use crate::escape::{single_line, truncate};
 use ibid_core::domain::{Chart, ChartKind, ChartPoint};
 
 /// The width of a bar in characters, and the most of a label.
@@ -10,7 +10,7 @@ const LABEL_CHARS: usize = 30;
 
 /// The lines of a chart: for each figure its label, its bar or its range, and its words.
 pub(crate) fn text_chart(chart: &Chart) -> Vec<String> {
-    let label = |point: &ChartPoint| shortened(&single_line(&point.label), LABEL_CHARS);
+    let label = |point: &ChartPoint| truncate(&point.label, LABEL_CHARS);
     let wide = chart.points.iter().map(|point| label(point).width()).max().unwrap_or(0);
     let line = |point: &ChartPoint| {
         let label = label(point);
@@ -31,13 +31,4 @@ fn drawn(chart: &Chart, point: &ChartPoint) -> String {
         _ => (at(point.value), at(point.value), '●'),
     };
     (0..WIDTH).map(|nth| if (from..=to).contains(&nth) { of } else { '·' }).collect()
-}
-
-/// A text of at most `most` characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }

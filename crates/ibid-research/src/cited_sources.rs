@@ -1,6 +1,7 @@
 //! The primary sources that pages name for what they say: a link or a DOI beside the sentence, or an entry of the page's list of
 //! references.
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::heuristic::lexicon::spaced;
 use super::page_set::PageSet;
@@ -8,6 +9,7 @@ use super::prompts;
 use super::prompts::PhraseSet;
 use super::thresholds::MIN_ANSWERING_SCORE;
 use ibid_core::Result;
+use ibid_core::domain::words::is_stop_word;
 use ibid_core::domain::work::{canonical_url, find_doi, registrable_domain};
 use ibid_core::domain::{
     Evidence, EvidenceStore, ItemId, Page, Source, SourceId, SourceKind, Work, is_public,
@@ -27,6 +29,30 @@ const PASSING_ON: &[&str] = &[
     "wikipedia.org",
     "x.com",
     "youtube.com",
+];
+/// Marks of a quote that are followed, and bytes of a mark.
+const MAX_MARKS: usize = 10;
+const MAX_MARK_BYTES: usize = 200;
+/// Words with a capital that stand before a year in brackets and name nobody.
+const NO_NAMES: [&str; 18] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+    "Since",
+    "Until",
+    "From",
+    "After",
+    "Before",
+    "About",
 ];
 /// Bytes of an entry of a list of references.
 const MAX_REFERENCE_BYTES: usize = 600;
@@ -110,10 +136,15 @@ fn cited_addresses(page: &Page, evidence: &Evidence, citing: &PhraseSet) -> Vec<
         found.extend(page.links_in(n).filter(of_work).map(str::to_owned));
         found.extend(find_doi(text).map(|doi| format!("https://doi.org/{doi}")));
     }
-    for n in first..=last {
-        for mark in reference_marks(page.sentence(n)) {
-            found.extend(reference_address(page, &mark, last));
+    let mut marks: Vec<ReferenceMark> = Vec::new();
+    for mark in (first..=last).flat_map(|n| reference_marks(page.sentence(n))) {
+        if marks.len() < MAX_MARKS && !marks.contains(&mark) {
+            marks.push(mark);
         }
+    }
+    if !marks.is_empty() {
+        let entries = reference_entries(page, last);
+        found.extend(marks.iter().filter_map(|mark| reference_address(page, &entries, mark)));
     }
     found
 }
@@ -132,31 +163,76 @@ fn reference_marks(text: &str) -> Vec<ReferenceMark> {
     let mut marks = Vec::new();
     for (at, open) in text.match_indices(['[', '(']) {
         let close = if open == "[" { ']' } else { ')' };
-        let Some(inside) = text[at + 1..].split(close).next() else {
+        let rest = &text[at + 1..];
+        let rest = &rest[..rest.floor_char_boundary(MAX_MARK_BYTES.min(rest.len()))];
+        let Some((inside, _)) = rest.split_once(close) else {
             continue;
         };
         if open == "[" {
-            let numbers = inside.split([',', ';', '–', '-']);
-            marks
-                .extend(numbers.filter_map(|it| it.trim().parse().ok()).map(ReferenceMark::Number));
+            let numbers = inside.split([',', ';']).flat_map(reference_numbers);
+            marks.extend(numbers.map(ReferenceMark::Number));
             continue;
         }
-        for part in inside.split(';') {
-            let year = part
-                .split(|c: char| !c.is_ascii_digit())
-                .find(|run| run.len() == 4 && (run.starts_with("19") || run.starts_with("20")));
-            let name = part.split_whitespace().next().map(|it| it.trim_end_matches(','));
-            let name = name.filter(|it| it.starts_with(char::is_uppercase) && it.len() > 2);
-            if let (Some(year), Some(name)) = (year, name) {
-                marks.push(ReferenceMark::AuthorYear(name.to_owned(), year.to_owned()));
-            }
-        }
+        marks.extend(inside.split(';').filter_map(author_and_year));
     }
     marks
 }
 
-/// The address in the entry of the list of references below sentence `after` that a mark means.
-fn reference_address(page: &Page, mark: &ReferenceMark, after: usize) -> Option<String> {
+/// "3" or "3-5": the numbers of references, at most [`MAX_MARKS`].
+fn reference_numbers(text: &str) -> impl Iterator<Item = u32> {
+    let (first, last) = text.split_once(['–', '-']).unwrap_or((text, text));
+    let parse = |it: &str| it.trim().parse::<u32>().ok();
+    let range = parse(first).zip(parse(last)).map(|(first, last)| first..=last);
+    range.into_iter().flatten().take(MAX_MARKS)
+}
+
+/// "Smith, 2021", "Smith et al., 2021a" and "Smith and Oak 2021": the first name and the year. "January 2021", "since 2019" and "the
+/// 2021 study" name nobody.
+fn author_and_year(text: &str) -> Option<ReferenceMark> {
+    let text = text.trim();
+    let (name, rest) = text.split_once([' ', ','])?;
+    let is_name = name.len() > 2
+        && name.starts_with(char::is_uppercase)
+        && !NO_NAMES.contains(&name)
+        && !is_stop_word(&name.to_lowercase());
+    let rest = rest.trim_start_matches([' ', ',']);
+    let (others, year) = match rest.rsplit_once([' ', ',']) {
+        Some((others, year)) => (others.trim_end_matches([' ', ',']), year),
+        None => ("", rest),
+    };
+    let others_fit =
+        others.is_empty() || ["et al", "and ", "& "].iter().any(|it| others.starts_with(it));
+    let digits = year.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let is_year = digits.len() == 4
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits.starts_with("19") || digits.starts_with("20"));
+    (is_name && others_fit && is_year)
+        .then(|| ReferenceMark::AuthorYear(name.to_owned(), digits.to_owned()))
+}
+
+/// The short blocks of a page below sentence `after`: an entry of a list of references is a block of its own, and its parts may be
+/// sentences.
+fn reference_entries(page: &Page, after: usize) -> Vec<Range<usize>> {
+    let sentences = page.sentences();
+    let mut entries: Vec<Range<usize>> = Vec::new();
+    for n in after + 1..sentences.len() {
+        let begins = sentences[n - 1].block != sentences[n].block;
+        match entries.last_mut() {
+            Some(last) if !begins && last.end == n => last.end += 1,
+            _ if begins => entries.push(n..n + 1),
+            _ => {}
+        }
+    }
+    entries.retain(|entry| page.bytes_of(entry).len() <= MAX_REFERENCE_BYTES);
+    entries
+}
+
+/// The address in the entry of a list of references that a mark means.
+fn reference_address(
+    page: &Page,
+    entries: &[Range<usize>],
+    mark: &ReferenceMark,
+) -> Option<String> {
     let is_entry = |text: &str| match mark {
         ReferenceMark::Number(number) => {
             [format!("[{number}]"), format!("{number}. "), format!("{number}) ")]
@@ -167,17 +243,9 @@ fn reference_address(page: &Page, mark: &ReferenceMark, after: usize) -> Option<
             text.starts_with(name.as_str()) && text.contains(year.as_str())
         }
     };
-    let sentences = page.sentences();
-    // An entry is a block of its own; its parts may be sentences.
-    let starts = (after + 1..sentences.len())
-        .filter(|n| sentences[*n - 1].block != sentences[*n].block || sentences[*n].start == 0);
-    let mut entries = starts.map(|n| {
-        let end = (n..sentences.len()).take_while(|it| sentences[*it].block == sentences[n].block);
-        n..end.last().unwrap_or(n) + 1
-    });
-    entries.find_map(|entry| {
-        let text = page.text().expose().get(page.bytes_of(&entry))?;
-        if text.len() > MAX_REFERENCE_BYTES || !is_entry(text.trim_start()) {
+    entries.iter().find_map(|entry| {
+        let text = page.text().expose().get(page.bytes_of(entry))?;
+        if !is_entry(text.trim_start()) {
             return None;
         }
         let doi = find_doi(text).map(|doi| format!("https://doi.org/{doi}"));
@@ -193,7 +261,7 @@ mod tests {
     #[test]
     fn a_mark_leads_to_its_entry_of_the_list_of_references() {
         let text =
-            "Roofs hold 63 % of rain (Smith et al., 2021; Oak, 1998). Others hold less [2, 3].";
+            "Roofs hold 63 % of rain (Smith et al., 2021; Oak, 1998). Others hold less [2-3].";
         assert_eq!(
             reference_marks(text),
             [
@@ -203,6 +271,12 @@ mod tests {
                 ReferenceMark::Number(3),
             ]
         );
+        for none in
+            ["(January 2021)", "(Since 2019)", "(The 2021 study of roofs)", "(Roof 63 of 2021 a)"]
+        {
+            assert_eq!(reference_marks(none), [], "{none}");
+        }
+        assert_eq!(reference_marks(&"(".repeat(100_000)), []);
         let block = |text: &str| Block::new(BlockKind::Prose, text);
         let page = Page::new(PageDraft {
             blocks: vec![
@@ -213,7 +287,9 @@ mod tests {
             ],
             ..PageDraft::default()
         });
-        let of = |nth: usize| reference_address(&page, &reference_marks(text)[nth], 1);
+        let of = |nth: usize| {
+            reference_address(&page, &reference_entries(&page, 1), &reference_marks(text)[nth])
+        };
         assert_eq!(of(0).as_deref(), Some("https://doi.org/10.1234/roofs.63"));
         assert_eq!(of(1), None);
         assert_eq!(of(3).as_deref(), Some("https://doi.org/10.1234/less"));

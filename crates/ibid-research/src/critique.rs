@@ -8,14 +8,14 @@ mod patch;
 mod proposal;
 
 use ibid_core::Result;
-use ibid_core::domain::{OutputMode, PatchOutcome};
+use ibid_core::domain::{Objection, OutputMode, PatchOutcome};
 use ibid_core::record::Event;
 
 use super::draft::ReportDraft;
 use super::gather::ResearchLoop;
 use super::llm_session::LlmSession;
 use patch::DraftPatcher;
-use proposal::DraftResearch;
+use proposal::{DraftChange, DraftResearch};
 
 /// Maximum number of rounds.
 const MAX_ROUNDS: u32 = 2;
@@ -31,6 +31,7 @@ pub(crate) async fn criticize(
     if question.mode != OutputMode::Report || !research.has_writer {
         return Ok(draft);
     }
+    let mut rejected: Vec<DraftChange> = Vec::new();
     for round in 1..=MAX_ROUNDS {
         let found =
             DraftResearch { notes: &research.state.notes, outline: &research.state.outline };
@@ -39,14 +40,18 @@ pub(crate) async fn criticize(
             proposed
                 .extend(by_model::object(llm, research.ctx, &research.state.notes, &draft).await?);
         }
+        proposed.retain(|it| !rejected.contains(&it.change));
         if proposed.is_empty() {
             break;
         }
         let mut patcher = DraftPatcher::new(found, &mut research.scorer, draft);
+        let changes: Vec<DraftChange> = proposed.iter().map(|it| it.change.clone()).collect();
         let objections = patcher.apply_all(proposed)?;
         draft = patcher.into_draft();
-        let changed =
-            objections.iter().any(|it| !matches!(it.outcome, PatchOutcome::Rejected { .. }));
+        let is_rejected = |it: &Objection| matches!(it.outcome, PatchOutcome::Rejected { .. });
+        let changed = objections.iter().any(|it| !is_rejected(it));
+        let pairs = changes.into_iter().zip(&objections);
+        rejected.extend(pairs.filter(|pair| is_rejected(pair.1)).map(|pair| pair.0));
         research.ctx.log.emit(Event::DraftCriticized { round, objections });
         if !changed {
             break;

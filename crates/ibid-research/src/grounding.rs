@@ -241,7 +241,7 @@ fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
 }
 
 /// The words that bound a figure, by what they say of it, before it and after it.
-const BOUNDS: [(&[&str], &[&str]); 4] = [
+const BOUND_PHRASES: [(&[&str], &[&str]); 4] = [
     (&["at least", "no less than", "not less than", "no fewer than", "a minimum of"], &["or more"]),
     (
         &["at most", "up to", "no more than", "not more than", "a maximum of"],
@@ -267,7 +267,7 @@ pub(crate) fn changes_bound(text: &str, quotes: &[&str]) -> bool {
     })
 }
 
-/// The bound of a number of `text`: its place in [`BOUNDS`].
+/// The bound of a number of `text`: its place in [`BOUND_PHRASES`].
 fn bound_of(text: &str, number: &Number) -> Option<usize> {
     let before = text[..number.span.start].to_lowercase();
     let before = before.trim_end_matches(['$', '€', '£', '¥', ' ']);
@@ -277,7 +277,7 @@ fn bound_of(text: &str, number: &Number) -> Option<usize> {
     let ends = |form: &&str| {
         before.strip_suffix(*form).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
-    BOUNDS.iter().position(|(first, last)| {
+    BOUND_PHRASES.iter().position(|(first, last)| {
         first.iter().any(ends) || last.iter().any(|form| has_phrase(&after, form))
     })
 }

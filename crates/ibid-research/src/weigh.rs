@@ -250,7 +250,7 @@ async fn weigh_by_model(
     };
     let full_text = round.question.method.top_m_full_text_sources as usize;
     let catch = catch_item(round.brief, plan)?;
-    let items: Vec<ChecklistItem> = plan.items().iter().chain([&catch]).cloned().collect();
+    let items: Vec<ChecklistItem> = plan.items().iter().chain(&catch).cloned().collect();
     let mut calls = Vec::new();
     for (nth, it) in pages.iter().enumerate() {
         if nth < full_text || !it.found.evidence.is_empty() {
@@ -272,8 +272,10 @@ async fn weigh_by_model(
         match found {
             Ok(rows) => {
                 read += 1;
-                caught += u32::from(rows.iter().any(|row| row.item == catch.id));
-                for row in rows.into_iter().filter(|row| row.item != catch.id) {
+                let is_catch =
+                    |row: &WeighReplyRow| catch.as_ref().is_some_and(|it| it.id == row.item);
+                caught += u32::from(rows.iter().any(is_catch));
+                for row in rows.into_iter().filter(|row| !is_catch(row)) {
                     let input = &pages[nth].input;
                     let Some(mut it) = build_evidence(scorer, input, &row, round.round)? else {
                         continue;

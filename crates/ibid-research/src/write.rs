@@ -230,14 +230,16 @@ impl<'a> WriteContext<'a> {
                     extend_sections(&mut written, sections);
                     draft.more.extend(more);
                 }
+                // A further draft that fails costs nothing but itself.
+                Err(fault)
+                    if nth_draft > 0
+                        && !matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Internal) => {}
                 Ok(WriterOutput::Unpatched(sections, fault)) => {
                     written.extend(sections);
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
                 Err(fault) => {
-                    if nth_draft == 0 {
-                        stage.discard();
-                    }
+                    stage.discard();
                     llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
                 }
             }
@@ -441,10 +443,10 @@ impl<'a> WriteContext<'a> {
         let rows: Vec<EvidenceRow<'_>> = evidence_rows(evidence, &from).collect();
         let asked = self.sections_prompt(plan, &rows);
         let mut prompt = asked.prompt()?;
-        // Enough to state each piece of evidence twice: small models go on until they are stopped.
         if self.nth_draft > 0 {
             prompt.temperature = Some(NEXT_DRAFT_TEMPERATURE);
         }
+        // Enough to state each piece of evidence twice: small models go on until they are stopped.
         let enough = REPORT_TOKENS + TOKENS_PER_EVIDENCE * evidence.len();
         prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);
         // A sentence that will not be in the draft, or that has an unknown name, is not shown in the preview

@@ -51,7 +51,7 @@ pub struct ChartPoint {
 }
 
 impl Chart {
-    /// The lowest and the highest figure, ranges included; bars and ranges from zero.
+    /// The lowest and the highest figure, ranges included; of bars, zero is one of them.
     pub fn extent(&self) -> (f64, f64) {
         let lows = self.points.iter().map(|point| point.low.unwrap_or(point.value));
         let highs = self.points.iter().map(|point| point.high.unwrap_or(point.value));

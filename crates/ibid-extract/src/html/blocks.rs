@@ -429,7 +429,7 @@ impl BlockWalker<'_> {
         // The corner is often an empty `td`.
         let from = usize::from(cells.first().is_some_and(|first| first.text.is_empty()));
         let parent = self.dom.parent(id).map_or("", |parent| self.dom.name(parent));
-        let names = parent == "thead" || (from..cells.len()).all(is_head);
+        let names = parent == "thead" || from < cells.len() && (from..cells.len()).all(is_head);
         Some(FlatRow { table, names, text: self.grid.row(cells) })
     }
 
@@ -448,8 +448,11 @@ impl BlockWalker<'_> {
         let columns: usize = self.dom.attr(cell, "colspan")?.trim().parse().ok()?;
         let text = self.text.trim().to_owned();
         let of_table = self.out.last().and_then(|last| last.row.as_ref()).map(|last| last.table);
-        let alone = self.dom.children(row).filter(|id| matches!(self.dom.name(*id), "td" | "th"));
-        if columns < 2 || text.len() > MAX_SPANNING_BYTES || alone.count() > 1 || of_table.is_none()
+        let mut all = self.dom.children(row).filter(|id| matches!(self.dom.name(*id), "td" | "th"));
+        if columns < 2
+            || text.len() > MAX_SPANNING_BYTES
+            || of_table.is_none()
+            || all.nth(1).is_some()
         {
             return None;
         }

@@ -5,6 +5,8 @@ use crate::address;
 use ibid_core::domain::DraftLink;
 use std::collections::BTreeMap;
 
+/// Most links that are looked at: each is searched for in the text around it.
+const MAX_EXAMINED_LINKS: usize = 2_000;
 /// Most links that are kept of a page.
 const MAX_LINKS: usize = 200;
 /// Most words of a link, in bytes: longer ones are teasers.
@@ -52,5 +54,5 @@ pub(super) fn links_of_blocks(dom: &Dom, blocks: &[FlatBlock]) -> Vec<DraftLink>
         Some(DraftLink { block: *nth as u32, text, url })
     };
     let all = dom.descendants(dom.root()).filter(|id| dom.name(*id) == "a");
-    all.filter_map(link).take(MAX_LINKS).collect()
+    all.take(MAX_EXAMINED_LINKS).filter_map(link).take(MAX_LINKS).collect()
 }

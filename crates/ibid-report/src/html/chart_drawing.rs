@@ -1,8 +1,7 @@
 //! The chart of a report as shapes of an SVG. Places across are shares of its width, so that its text has one size on every screen.
 use std::collections::HashMap;
 
-use crate::escape::single_line;
-use crate::text_chart::shortened;
+use crate::escape::{single_line, truncate};
 use ibid_core::domain::{Chart, ChartKind, ChartPoint, ClaimId};
 
 /// The height of a row of bars or ranges, and of its text.
@@ -26,7 +25,7 @@ const MIN_BAR: f64 = 0.4;
 pub struct ChartShape {
     /// The element: `rect`, `circle`, `line` or `text`.
     pub tag: &'static str,
-    /// The place across and down.
+    /// The place across.
     pub x: String,
     /// The place down.
     pub y: u32,
@@ -133,14 +132,9 @@ fn row_shapes(chart: &Chart, point: &ChartPoint, nth: u32) -> Vec<ChartShape> {
     let top = ROW * nth;
     let shown = point.converted.as_ref().unwrap_or(&point.text);
     let mark = if point.converted.is_some() { "≈ " } else { "" };
-    let figure = shortened(&format!("{mark}{}", single_line(shown)), FIGURE_CHARS);
+    let figure = truncate(&format!("{mark}{shown}"), FIGURE_CHARS);
     let mut shapes = vec![
-        ChartShape::text(
-            0.0,
-            top + TEXT,
-            "start",
-            shortened(&single_line(&point.label), LABEL_CHARS),
-        ),
+        ChartShape::text(0.0, top + TEXT, "start", truncate(&point.label, LABEL_CHARS)),
         ChartShape::text(100.0, top + TEXT, "end", figure),
     ];
     let across = |figure: f64| 100.0 * chart.place(figure);
@@ -189,9 +183,9 @@ fn line_point(chart: &Chart, nth: usize) -> Vec<ChartShape> {
             _ => x,
         };
         let figure = point.converted.as_ref().unwrap_or(&point.text);
-        let figure = shortened(&single_line(figure), LABEL_CHARS / 2);
+        let figure = truncate(figure, LABEL_CHARS / 2);
         shapes.push(ChartShape::text(x, y - 12, anchor, figure));
-        let label = shortened(&single_line(&point.label), LABEL_CHARS / 2);
+        let label = truncate(&point.label, LABEL_CHARS / 2);
         shapes.push(ChartShape::text(x, LINE_HEIGHT - 8, anchor, label));
     }
     shapes

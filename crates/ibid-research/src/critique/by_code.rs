@@ -10,7 +10,7 @@ use crate::heuristic::editions::superseded_sources;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::{MIN_DIRECTNESS_SHARE, MIN_REPEATED_SIMILARITY, MIN_SINGLE_SITE_SCORE};
 
-/// Maximum number of quotes that code finds missing in a round.
+/// Maximum number of quotes that code finds missing in a round, besides one for each section without a sentence.
 const MAX_MISSING: usize = 2;
 
 /// What code objects to, by critic.

@@ -121,10 +121,12 @@ impl<'a> CriticView<'a> {
         let room =
             ContextWindow { tokens: window, answer: ANSWER_TOKENS }.minus_prompt(&asked.prompt()?);
         let fitted = fit_parts(parts.collect(), room);
-        let shown = sentences.len() - fitted.cut.len();
-        let spare = fitted.kept.iter().filter(|part| part.0 >= sentences.len()).count();
-        asked.sentences = &sentences[..shown];
-        asked.evidence = &evidence[..spare];
+        // Labels are places, so the sentences that are shown are the first of all.
+        let cut = fitted.cut.first().copied().unwrap_or(sentences.len());
+        let kept = fitted.kept.iter().filter_map(|part| part.0.checked_sub(sentences.len()));
+        let spare: Vec<EvidenceRow<'_>> = kept.map(|nth| evidence[nth].clone()).collect();
+        asked.sentences = &sentences[..cut];
+        asked.evidence = &spare;
         let answer = ask::ask_typed(model, asked.prompt()?, |it| asked.check(it)).await?;
         let rows = asked.valid_rows(&answer.value);
         let by = model.name();

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
 use ibid_core::domain::words::content_stems;
-use ibid_core::domain::{Evidence, EvidenceId, Objection, PatchOutcome, SectionLayout};
+use ibid_core::domain::{Evidence, EvidenceId, ItemId, Objection, PatchOutcome, SectionLayout};
 
 use super::proposal::{DraftChange, DraftResearch, ProposedPatch, is_cited, section_lines};
 use crate::draft::{DraftLine, DraftSection, ReportDraft};
@@ -55,7 +55,7 @@ impl<'a> DraftPatcher<'a> {
                 }
                 DraftChange::Remove(line) => self.remove(line),
                 DraftChange::Move { line, to } => self.move_line(line, to),
-                DraftChange::Lead(line) => self.lead(line),
+                DraftChange::Lead(line) => self.lead(line)?,
             };
             let sentence = match &patch.change {
                 DraftChange::AddQuote { evidence, .. } => {
@@ -124,8 +124,12 @@ impl<'a> DraftPatcher<'a> {
                     layout: SectionLayout::Prose,
                     paragraphs: vec![vec![line]],
                 };
-                let place = place.min(self.draft.sections.len());
-                self.draft.sections.insert(place, section);
+                let is_later = |it: &DraftSection| {
+                    outlined[place..].iter().any(|later| later.title == it.title)
+                };
+                let before = self.draft.sections.iter().position(is_later);
+                let before = before.unwrap_or(self.draft.sections.len());
+                self.draft.sections.insert(before, section);
             }
         }
         Ok(PatchOutcome::Added)
@@ -135,6 +139,9 @@ impl<'a> DraftPatcher<'a> {
         let Some(title) = self.title_of(line) else {
             return rejected("no section has the sentence");
         };
+        if self.prose_item(&title).is_none() {
+            return rejected("the section is a list in order");
+        }
         let (all, removed) = self.removed.get(&title).copied().unwrap_or_default();
         if all - removed.min(all) <= 1 {
             return rejected("it is the only sentence of its section");
@@ -151,12 +158,9 @@ impl<'a> DraftPatcher<'a> {
         let Some(from) = self.title_of(line) else {
             return rejected("no section has the sentence");
         };
-        let item = |title: &str| {
-            let section = self.draft.sections.iter().find(|it| it.title == title)?;
-            section.item.filter(|_| section.layout == SectionLayout::Prose)
-        };
-        let (Some(here), Some(there)) = (item(&from), item(to)) else {
-            return rejected("one of the sections is in an order of its own");
+        let sections = (self.prose_item(&from).flatten(), self.prose_item(to).flatten());
+        let (Some(here), Some(there)) = sections else {
+            return rejected("one of the sections is a list in order, or answers no item");
         };
         let relevance = |patcher: &mut Self, item| patcher.scorer.part_relevance(item, &line.text);
         if from == to || relevance(self, there) <= relevance(self, here) {
@@ -174,28 +178,42 @@ impl<'a> DraftPatcher<'a> {
     }
 
     /// Begins the short answer with a sentence, and keeps of the rest what there is room for.
-    fn lead(&mut self, line: &DraftLine) -> PatchOutcome {
+    fn lead(&mut self, line: &DraftLine) -> Result<PatchOutcome> {
         let words = |line: &DraftLine| line.text.split_whitespace().count();
         let said = |it: &DraftLine| it.text == line.text;
         if self.draft.short.first().is_some_and(said) {
-            return rejected("the short answer begins with it");
+            return Ok(rejected("the short answer begins with it"));
         }
         let told = |it: &DraftLine, scorer: &mut RelevanceScorer| scorer.relevance(&it.text);
         let own = told(line, self.scorer);
         let mut others = self.draft.short.iter();
         if words(line) > SHORT_WORDS || others.any(|it| told(it, self.scorer) >= own) {
-            return rejected("the short answer says as much of what is asked");
+            return Ok(rejected("the short answer says as much of what is asked"));
         }
         let mut room = SHORT_WORDS - words(line);
         let mut short = vec![line.clone()];
-        for it in std::mem::take(&mut self.draft.short) {
-            if it.text != line.text && words(&it) <= room {
-                room -= words(&it);
-                short.push(it);
+        for it in self.draft.short.iter().filter(|it| !said(it)) {
+            if words(it) <= room {
+                room -= words(it);
+                short.push(it.clone());
+            } else if is_caveat(&it.text)? {
+                return Ok(rejected("the short answer would lose a doubt or a denial"));
             }
         }
         self.draft.short = short;
-        PatchOutcome::Moved { to: None }
+        // It is told once, unless its section has nothing else.
+        if let Some(title) = self.title_of(line)
+            && section_lines(&self.draft).filter(|pair| pair.0 == title).count() > 1
+        {
+            self.take(&title, line);
+        }
+        Ok(PatchOutcome::Moved { to: None })
+    }
+
+    /// The item of a section in prose, if it answers one; `None` where there is no such section.
+    fn prose_item(&self, title: &str) -> Option<Option<ItemId>> {
+        let section = self.draft.sections.iter().find(|it| it.title == title)?;
+        (section.layout == SectionLayout::Prose).then_some(section.item)
     }
 
     /// The title of the section that has a line.

@@ -23,6 +23,7 @@ pub(super) struct ProposedPatch {
 }
 
 /// A change of a draft. Sections are named by their titles.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum DraftChange {
     /// Adds the quote of evidence to a section.
     AddQuote { evidence: EvidenceId, to: String },

@@ -1,9 +1,9 @@
 use ibid_core::domain::{
-    Block, BlockKind, Critic, Evidence, EvidenceId, EvidenceStore, ItemId, Objection, Page,
-    PageDraft, Plan, SectionLayout, SourceId,
+    Block, BlockKind, Critic, Evidence, EvidenceId, EvidenceStore, ItemId, Page, PageDraft, Plan,
+    SectionLayout, SourceId,
 };
 
-use super::proposal::{DraftChange, ProposedPatch, section_lines};
+use super::proposal::{ProposedPatch, section_lines};
 use super::*;
 use crate::draft::DraftLine;
 use crate::draft::DraftSection;

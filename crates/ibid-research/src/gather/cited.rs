@@ -32,7 +32,7 @@ impl ResearchLoop<'_> {
         let question = ctx.question;
         cited.retain(|it| {
             is_within_domains(&it.url, &question.domains, &question.not_domains)
-                && !state.pages.is_tried(&it.url)
+                && !state.pages.is_tried(hit_at(&it.url).key())
         });
         let per_round = match question.mode {
             OutputMode::Answer => 1,
@@ -47,10 +47,8 @@ impl ResearchLoop<'_> {
         let mut wanted = Vec::new();
         for it in cited {
             let hit = hit_at(&it.url);
-            if !state.pages.is_tried(hit.key()) {
-                state.pages.add_cited(hit.key(), it.by);
-                wanted.push(hit);
-            }
+            state.pages.add_cited(hit.key(), it.by);
+            wanted.push(hit);
         }
         let fresh = read::read_pages(ctx, wanted, state).await?;
         ctx.log.flush().await?;

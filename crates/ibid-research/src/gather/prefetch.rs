@@ -115,9 +115,13 @@ impl<'a> ResearchLoop<'a> {
         };
         let mut next = queries.first_round(ctx.brief, plan, 1)?;
         next.retain(|query| asked.contains(&query.item));
-        let limits = [budget.searches, budget.calls].into_iter().flatten();
-        let room = limits.map(|most| most / BUDGET_PARTS).min();
-        next.truncate(room.map_or(usize::MAX, |room| room as usize));
+        // Searches and reads share the calls; each has its own limit beside them.
+        let room = |own: Option<u64>, calls_made: u64| {
+            let calls = budget.calls.map(|most| (most / BUDGET_PARTS).saturating_sub(calls_made));
+            let limits = [own.map(|most| most / BUDGET_PARTS), calls];
+            limits.into_iter().flatten().min().map_or(usize::MAX, |room| room as usize)
+        };
+        next.truncate(room(budget.searches, 0));
         trim_to_budget(ctx.question, &self.state.usage, &mut next, folder_count(ctx.providers));
         // The item of the question itself is the only one that every plan has.
         next.iter_mut().for_each(|query| query.item = first);
@@ -129,9 +133,7 @@ impl<'a> ResearchLoop<'a> {
         // If nothing can be reached, the first round says so.
         search::run_queries(ctx, &next, &mut self.hits, &mut self.state.usage).await?;
         ctx.log.flush().await?;
-        let limits = [budget.pages, budget.calls].into_iter().flatten();
-        let room = limits.map(|most| most / BUDGET_PARTS).min();
-        let room = room.map_or(MAX_PAGES, |room| MAX_PAGES.min(room as usize));
+        let room = room(budget.pages, self.state.usage.calls()).min(MAX_PAGES);
         let wanted = self.hits.choose_to_read(ctx, &[first], &self.state.pages, room).await?;
         let keys: Vec<String> = wanted.iter().map(|hit| hit.key().to_owned()).collect();
         let wanted = wanted.into_iter().map(|hit| (hit, None)).collect();

@@ -26,11 +26,12 @@ use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
+use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::score::RelevanceScorer;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
-use sections::{MIN_LIST_MEMBERS, is_core_item, sections_by_item};
+use sections::{is_core_item, sections_by_item};
 use word_budget::WordBudget;
 pub(crate) use word_budget::max_words;
 
@@ -328,7 +329,7 @@ fn matches_aspect(
         return vec![false; ranked.len()];
     }
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
-    let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LIST_MEMBERS;
+    let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LISTED;
     let rows = ranked.iter().zip(shares);
     rows.map(|(it, share)| {
         let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;

@@ -9,7 +9,7 @@ use super::ranked_points::RankedPoint;
 /// Number of steps of one page from which they are a procedure.
 const MIN_STEPS: usize = 2;
 /// Number of items of a page from which they are a list that answers.
-const MIN_LISTED: usize = 3;
+pub(crate) const MIN_LISTED: usize = 3;
 /// Number of the best steps by which pages are compared: a longer procedure is not the better one.
 const COMPARED_STEPS: usize = 4;
 /// Maximum number of words of the sentence that sums up a procedure.

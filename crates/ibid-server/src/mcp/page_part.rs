@@ -26,7 +26,7 @@ pub(super) fn part_of_page(mut page: Value, input: &FetchInput) -> Value {
 }
 
 /// The passages of a text with most of `words`: `{text, passages: [{text, offset}], found, total_chars}`. An offset is one that
-/// `fetch` accepts.
+/// `fetch` accepts, for a text without empty lines at its top.
 fn passages_with(text: &str, words: &str) -> Value {
     let lines = text.lines().map(|line| Block::new(BlockKind::Prose, line));
     let page = Page::new(PageDraft { blocks: lines.collect(), ..PageDraft::default() });

@@ -3,7 +3,7 @@ use super::order::{reading_order, steps_by_page};
 use super::word_budget::WordBudget;
 use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::claim_clusters::{ClaimCluster, select_by_mmr};
-use crate::heuristic::procedure::{is_step, whole_procedures};
+use crate::heuristic::procedure::{MIN_LISTED, is_step, whole_procedures};
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
 use crate::prompts;
@@ -16,8 +16,6 @@ const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
 /// The same for a procedure or a list, which is told whole.
 const MAX_STEPS: usize = 16;
-/// Number of items from which a list answers a question for one.
-pub(super) const MIN_LIST_MEMBERS: usize = 3;
 
 /// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
 pub(super) fn sections_by_item(
@@ -44,7 +42,7 @@ pub(super) fn sections_by_item(
             };
             paragraphs.extend(section(notes, *id, asked.then_some(kind), &own, page));
             let lists = |it: &&RankedPoint<'_>| it.listed && it.point.items.first() == Some(id);
-            let listed = own.iter().filter(lists).count() >= MIN_LIST_MEMBERS;
+            let listed = own.iter().filter(lists).count() >= MIN_LISTED;
             layout = match asked.then_some(kind) {
                 Some(QuestionKind::HowTo) => SectionLayout::Steps,
                 Some(_) if listed => SectionLayout::List,
@@ -149,7 +147,7 @@ fn section(
     let ordered = match wanted {
         Some(QuestionKind::HowTo) => {
             let listed = |it: &&RankedPoint<'_>| it.listed && in_list(it.point);
-            let lists = ranked.iter().filter(listed).count() >= MIN_LIST_MEMBERS;
+            let lists = ranked.iter().filter(listed).count() >= MIN_LISTED;
             let member = |point: &ClaimCluster| {
                 let own = ranked.iter().find(|it| std::ptr::eq(it.point, point));
                 in_list(point) && (!lists || own.is_some_and(|it| it.listed))
@@ -157,7 +155,7 @@ fn section(
             whole_procedures(steps_by_page(notes, chosen), member)
         }
         Some(QuestionKind::List) => steps_by_page(notes, chosen),
-        Some(_) if steps.len() >= MIN_LIST_MEMBERS => {
+        Some(_) if steps.len() >= MIN_LISTED => {
             whole_procedures(steps_by_page(notes, chosen), in_list)
         }
         _ => reading_order(notes, &chosen),

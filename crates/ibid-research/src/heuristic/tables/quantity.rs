@@ -4,7 +4,7 @@ use super::units::Unit;
 use ibid_core::domain::words::{numbers, tokens};
 
 /// Words and signs of bounds, which are no figures.
-const BOUNDS: [&str; 10] =
+const BOUND_WORDS: [&str; 10] =
     ["from", "under", "over", "below", "above", "least", "most", "less", "more", "up"];
 const BOUND_SIGNS: [char; 5] = ['<', '>', '≤', '≥', '~'];
 /// What joins the two figures of a range.
@@ -51,7 +51,7 @@ impl Quantity {
             }
             _ => (cell, ""),
         };
-        let bound = tokens(cell).iter().any(|token| BOUNDS.contains(&token.text.as_str()));
+        let bound = tokens(cell).iter().any(|token| BOUND_WORDS.contains(&token.text.as_str()));
         if bound || cell.contains(BOUND_SIGNS) || is_ambiguous(cell) {
             return None;
         }

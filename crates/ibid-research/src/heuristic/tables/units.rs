@@ -85,8 +85,7 @@ impl Unit {
             .replace('(', " ( ")
             .replace(')', " ) ");
         let (mut power, mut below, mut grouped) = (1, false, false);
-        let words: Vec<&str> = spaced.split_whitespace().collect();
-        for word in &words {
+        for word in spaced.split_whitespace() {
             match word.trim_end_matches('.').to_lowercase().as_str() {
                 "" | "of" | "degree" | "degrees" => {}
                 "/" | "per" | "a" | "an" | "each" => below = true,
@@ -94,15 +93,24 @@ impl Unit {
                 ")" => (below, grouped) = (false, false),
                 "square" | "sq" => power = 2,
                 "cubic" | "cu" => power = 3,
+                // "Per million people" is below the line to its end.
+                lower if magnitude(lower).is_some() => {
+                    let exponent = if below { -1 } else { 1 };
+                    unit.factor *= magnitude(lower).unwrap_or(1.0).powi(exponent);
+                }
                 _ => {
                     let exponent = if below { -power } else { power };
-                    unit.multiply(word.trim_end_matches('.'), exponent, words.len() == 1);
+                    unit.multiply(word.trim_end_matches('.'), exponent);
                     power = 1;
                     below = grouped;
                 }
             }
         }
         unit.dimensions.retain(|_, exponent| *exponent != 0);
+        // A temperature has a zero of its own; a rate of temperatures has none.
+        if unit.dimensions != BTreeMap::from([("temperature".to_owned(), 1)]) {
+            unit.zero = 0.0;
+        }
         unit
     }
 
@@ -126,7 +134,7 @@ impl Unit {
         ((figure * self.factor + self.zero) - other.zero) / other.factor
     }
 
-    fn multiply(&mut self, word: &str, exponent: i8, alone: bool) {
+    fn multiply(&mut self, word: &str, exponent: i8) {
         let lower = word.to_lowercase();
         let (base, own) = match lower.chars().next_back() {
             Some(digit @ ('2' | '3'))
@@ -138,13 +146,11 @@ impl Unit {
         };
         let exponent = exponent * own;
         let names = |names: &[&str]| names.iter().any(|name| *name == word || *name == lower);
-        if let Some(magnitude) = MAGNITUDES.iter().find(|it| it.0 == lower) {
-            self.factor *= magnitude.1;
-        } else if let Some((_, quantity, of, factor)) = find(base) {
+        if let Some((_, quantity, of, factor)) = find(base) {
             self.raise(quantity, of * exponent, factor.powi(exponent.into()));
         } else if let Some(scale) = SCALES.iter().find(|scale| names(scale.0)) {
             self.raise("temperature", exponent, scale.1.powi(exponent.into()));
-            self.zero = if alone { scale.2 } else { 0.0 };
+            self.zero = scale.2;
         } else if let Some(of) = POWERS.iter().find(|of| of.0 == word) {
             self.raise("energy", exponent, of.1.powi(exponent.into()));
             self.raise("time", -exponent, 1.0);
@@ -167,6 +173,11 @@ impl Unit {
     }
 }
 
+/// What a word such as "million" multiplies by.
+fn magnitude(lower: &str) -> Option<f64> {
+    MAGNITUDES.iter().find(|it| it.0 == lower).map(|it| it.1)
+}
+
 /// The row of [`UNITS`] of a name. Symbols are of one case; words of any.
 fn find(name: &str) -> Option<&'static (&'static [&'static str], &'static str, i8, f64)> {
     let lower = name.to_lowercase();
@@ -186,6 +197,8 @@ mod tests {
             (1.0, "kWh", "MJ", 3.6),
             (68.0, "°F", "°C", 20.0),
             (0.0, "°C", "°F", 32.0),
+            (68.0, "degrees Fahrenheit", "degrees Celsius", 20.0),
+            (5.0, "per thousand people", "per million people", 5_000.0),
             (5.0, "l per square metre", "mm", 5.0),
             (12.0, "€ per m2 a month", "euros/m²/year", 144.0),
             (2.0, "million euros", "€", 2e6),

@@ -74,7 +74,8 @@ impl Drop for IndexingProgress {
         if self.console.live {
             self.console.clear_line();
         } else {
-            self.print(&progress_text(last).replacen("indexing", "indexed", 1));
+            let text = progress_text(last).replacen("indexing", "indexed", 1);
+            self.print(&text.replacen("embedding", "embedded", 1));
         }
     }
 }

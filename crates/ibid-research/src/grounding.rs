@@ -14,7 +14,7 @@ use super::heuristic::lexicon::{has_phrase, spaced};
 use super::prompts;
 use super::thesaurus;
 use ibid_core::domain::split_sentences;
-use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
+use ibid_core::domain::words::{Number, Token, content_stems, is_stop_word, numbers, stem, tokens};
 
 /// Minimum number of characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
 const MIN_CODE_CHARS: usize = 5;
@@ -225,7 +225,8 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
     })
 }
 
-/// Whether a figure is told as the amount that is asked for, which no quote names: "the cost is 14 kg" of 14 kg of carbon dioxide.
+/// Whether a figure is told as the amount that is asked for, which no quote names, or names of another thing: "the cost is 14 kg" of
+/// 14 kg of carbon dioxide, "the roof costs 2.90 euros" of what its maintenance costs.
 fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
     let is_foreign = |quote: &&str| confident_language(quote).is_some_and(|code| code != "en");
     if numbers(text).is_empty() || quotes.iter().any(is_foreign) {
@@ -236,8 +237,37 @@ fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
     let named =
         |stem: &str| there.contains(stem) || thesaurus::synonyms(stem).any(|it| there.contains(it));
     let amounts = amount_stems();
-    let mut said = content_stems(text).into_iter();
-    said.any(|stem| asked.contains(&stem) && amounts.contains(&stem) && !named(&stem))
+    let said = content_stems(text);
+    let mut told = said.iter().filter(|stem| asked.contains(*stem) && amounts.contains(*stem));
+    let of_another = || {
+        let quoted =
+            numbers(text).into_iter().filter_map(|number| subject_of(quotes, number.value));
+        quoted.into_iter().any(|subject| !subject.iter().any(|stem| said.contains(stem)))
+    };
+    told.any(|stem| !named(stem) || of_another())
+}
+
+/// The stems of the subject of the sentence of `quotes` that has a figure, where it begins with an uncapitalised noun or such
+/// words: "maintenance" of "The maintenance has cost 2.90 euros". `None` where a sentence begins otherwise, or several have the figure.
+fn subject_of(quotes: &[&str], figure: f64) -> Option<Vec<String>> {
+    let sentences = quotes.iter().flat_map(|quote| {
+        split_sentences(quote).into_iter().map(|span| quote[span].trim()).collect::<Vec<_>>()
+    });
+    let mut having = sentences.filter(|it| numbers(it).iter().any(|it| it.value == figure));
+    let (sentence, None) = (having.next()?, having.next()) else {
+        return None;
+    };
+    let words = tokens(sentence);
+    let articles = ["the", "a", "an"];
+    let from = usize::from(words.first().is_some_and(|it| articles.contains(&it.text.as_str())));
+    let is_noun = |word: &&Token| {
+        let small =
+            word.span.start == 0 || sentence[word.span.clone()].starts_with(char::is_lowercase);
+        small && !is_stop_word(&word.text) && word.text.chars().all(char::is_alphabetic)
+    };
+    let subject: Vec<String> =
+        words[from..].iter().take_while(is_noun).map(|word| stem(&word.text)).collect();
+    (!subject.is_empty()).then_some(subject)
 }
 
 /// The words that bound a figure, by what they say of it, before it and after it.
@@ -446,6 +476,12 @@ mod tests {
         let cost = "What does an extensive green roof cost per square metre?";
         let emits = "Making, laying and burning one square metre of bitumen membrane emits 14 kg of carbon dioxide.";
         let wrong = "The figure for an extensive green roof cost per square metre is 14 kg of carbon dioxide.";
+        let kept = "Maintenance has cost 3,900 euros a year, or 2.90 euros per square metre, for two visits a year.";
+        let moved =
+            "The figure for the cost of an extensive green roof per square metre is 2.90 euros.";
+        assert!(borrows_question(moved, cost, "extensive green roof", &[kept]));
+        let told = "The maintenance has a cost of 2.90 euros per square metre.";
+        assert!(!borrows_question(told, cost, "extensive green roof", &[kept]));
         assert!(borrows_question(wrong, cost, "extensive green roof", &[emits]));
         let priced = "An extensive green roof costs 110 euros per square metre on average.";
         let right = "The cost of an extensive green roof is 110 euros per square metre.";

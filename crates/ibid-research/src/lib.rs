@@ -34,6 +34,7 @@ mod write;
 
 mod catch_item;
 mod changed_fact;
+mod compare_meaning;
 mod concurrency;
 mod draft;
 mod grounding;

@@ -66,6 +66,8 @@ pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
 pub(crate) const OTHER_HEAD_WEIGHT: f32 = 0.7;
 /// Factor for the score of an answer without the word asked for.
 pub(crate) const WITHOUT_HEAD_WORTH: f32 = 0.8;
+/// Weight of a share of what the question does not name, as an amount of what it asks for.
+pub(crate) const OTHER_WHOLE_WEIGHT: f32 = 0.5;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.
@@ -102,6 +104,27 @@ pub(crate) const HEADED_RELEVANCE: f32 = 0.75;
 pub(crate) const HEADED_FIT: f32 = 0.6;
 /// The same where it has the form of an answer, too.
 pub(crate) const HEADED_FORM_FIT: f32 = 0.8;
+/// Share of the words asked for that the best evidence has, below which the words have failed and meaning is compared.
+pub(crate) const MIN_FOUND_ASPECT: f32 = 0.5;
+/// Similarity in meaning to the question, besides the shared subject, up to which a sentence means something else, and from
+/// which it means what is asked: set by reading the sentences of the sample library that are nearest to ten questions in
+/// everyday words, with all-MiniLM-L6-v2.
+pub(crate) const MIN_SIMILARITY: f32 = 0.1;
+pub(crate) const FULL_SIMILARITY: f32 = 0.4;
+/// Relevance of a sentence that means what is asked in other words.
+pub(crate) const SIMILAR_RELEVANCE: f32 = 0.75;
+/// How well a step, a member of a list or a reason fits as an answer if it only means what is asked.
+pub(crate) const SIMILAR_FIT: f32 = 0.4;
+/// Weight of a sentence that means something else, whatever words it shares.
+pub(crate) const DISSIMILAR_WEIGHT: f32 = 0.7;
+/// How far a member of a list must mean what is asked, if only the title of its page names the subject.
+pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
+/// What the words asked for say of the meaning of a sentence, next to its similarity.
+pub(crate) const SHARED_WORDS_MEANING: f32 = 0.7;
+/// What is added to the score of an answer that means what is asked.
+pub(crate) const SIMILAR_BONUS: f32 = 0.15;
+/// Factor for the score of an answer that means something else.
+pub(crate) const DISSIMILAR_WORTH: f32 = 0.55;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.

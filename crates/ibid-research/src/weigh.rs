@@ -18,6 +18,7 @@ use super::ask::{
 };
 use super::attribution::{self, SupportLevel};
 use super::catch_item::catch_item;
+use super::compare_meaning::{compare_meaning, words_fail};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
@@ -116,7 +117,16 @@ pub(crate) async fn find_evidence(
     }
     let mut inputs = page_inputs(round, notes, pages);
     rank_chunks(round, &mut inputs).await?;
-    let mut weighed = weigh_by_words(round, scorer, inputs)?;
+    let pages_in = take_in(scorer, inputs);
+    let mut weighed = weigh_by_words(round, scorer, pages_in)?;
+    // A model that reads the pages knows what words mean.
+    let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
+    let found = weighed.iter().flat_map(|page| &page.found.evidence);
+    if let Some(ranker) = round.ranker.filter(|_| !by_model && words_fail(scorer, found)) {
+        let pages: Vec<_> = weighed.into_iter().map(|page| (page.input, page.sentences)).collect();
+        compare_meaning(round.log, ranker, scorer, &pages).await?;
+        weighed = weigh_by_words(round, scorer, pages)?;
+    }
     weigh_by_model(llm, round, scorer, &notes.plan, &mut weighed).await?;
     let mut all = Vec::new();
     for page in weighed {
@@ -148,22 +158,29 @@ pub(crate) fn find_evidence_by_words(
     notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
-    let weighed = weigh_by_words(round, scorer, page_inputs(round, notes, pages))?;
+    let inputs = take_in(scorer, page_inputs(round, notes, pages));
+    let weighed = weigh_by_words(round, scorer, inputs)?;
     Ok(weighed.into_iter().flat_map(|page| page.found.evidence).collect())
 }
 
-/// Weighs pages by their words alone.
+/// Takes in all pages of a round before any is weighed: how rare a word is must not depend on which page came first.
+fn take_in<'a>(
+    scorer: &mut RelevanceScorer,
+    inputs: Vec<PageInput<'a>>,
+) -> Vec<(PageInput<'a>, PageSentences)> {
+    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
+    scorer.learn_topic(&sentences);
+    inputs.into_iter().zip(sentences).collect()
+}
+
+/// Weighs pages by their words, and by what comparing their meaning found.
 fn weigh_by_words<'a>(
     round: &WeighContext<'_>,
     scorer: &mut RelevanceScorer,
-    inputs: Vec<PageInput<'a>>,
+    pages: Vec<(PageInput<'a>, PageSentences)>,
 ) -> Result<Vec<WeighedPage<'a>>> {
-    // All pages of the round are taken in before any is weighed: how rare a word is must not
-    // depend on which page came first.
-    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
-    scorer.learn_topic(&sentences);
-    let pairs = inputs.into_iter().zip(sentences);
-    pairs
+    pages
+        .into_iter()
         .map(|(input, sentences)| {
             let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
             Ok(WeighedPage { input, sentences, found })
@@ -223,15 +240,11 @@ fn page_inputs<'a>(
 /// Whether a page is only a list of links.
 fn is_navigation(page: &Page) -> bool {
     const MIN_LIST_ITEMS: usize = 8;
-    let kinds = page.sentences().iter().map(|sentence| sentence.kind);
-    let (mut listed, mut other) = (0, 0);
-    for kind in kinds {
-        match kind {
-            BlockKind::ListItem => listed += 1,
-            BlockKind::Heading => {}
-            _ => other += 1,
-        }
-    }
+    let count = |counts: fn(BlockKind) -> bool| {
+        page.sentences().iter().filter(|sentence| counts(sentence.kind)).count()
+    };
+    let listed = count(|kind| kind == BlockKind::ListItem);
+    let other = count(|kind| !matches!(kind, BlockKind::ListItem | BlockKind::Heading));
     let words = |n: usize| page.sentence(n).split_whitespace().count();
     let short = (0..page.sentences().len()).all(|n| words(n) <= 8);
     page.url.starts_with("http") && listed >= MIN_LIST_ITEMS && other == 0 && short

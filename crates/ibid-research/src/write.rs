@@ -48,7 +48,7 @@ use kept_sentences::{MAX_PARAGRAPH_SENTENCES, add_to_picked, cut_irrelevant, ext
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
-use short_answer::{is_less_direct, lead_with_answer, open_and_close};
+use short_answer::{drop_told_findings, is_less_direct, lead_with_answer, open_and_close};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER_TOKENS: usize = 6_000;
@@ -216,8 +216,9 @@ impl<'a> WriteContext<'a> {
             match part {
                 Ok(WriterOutput::Answer { line, introduction, conclusion }) => {
                     // A small model may answer with whatever it saw first.
-                    let line = line.filter(|it| !is_less_direct(scorer, it, &draft.short));
-                    if let Some(answer) = line {
+                    if let Some(answer) = line
+                        && !is_less_direct(scorer, self.brief, &answer, &draft.short)?
+                    {
                         lead_with_answer(draft, answer);
                     }
                     (opening, closing) = (introduction, conclusion);
@@ -257,12 +258,14 @@ impl<'a> WriteContext<'a> {
         draft.more.truncate(MAX_WRITER_SEARCHES);
         if self.allowed.is_some() {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
+            drop_told_findings(draft);
             return Ok(());
         }
         let picked = self.picked_beside(&written, std::mem::take(&mut draft.sections));
         stage.emit_sections(&picked);
         written.extend(picked);
         draft.sections = dedup_sentences(written);
+        drop_told_findings(draft);
         open_and_close(draft, opening, closing);
         Ok(())
     }

@@ -166,7 +166,15 @@ fn ranking(settings: &Settings) -> HealthFinding {
     let opened = semantic::embedder(settings)
         .and_then(|embedder| Ok((embedder.clone(), semantic::ranker(settings, embedder)?)));
     match opened {
-        Ok((None, ranker)) => good("ranking", format!("by words; order by {}", ranker.name())),
+        Ok((None, ranker)) => {
+            let why = match settings.embedding.model.as_str() {
+                "none" => "",
+                _ => {
+                    " (the model that comes with Ibid was not found: `models_dir` names its place)"
+                }
+            };
+            good("ranking", format!("by words{why}; order by {}", ranker.name()))
+        }
         Ok((Some(embedder), ranker)) => {
             let place = match settings.vectors.base_url.as_str() {
                 "" => "the cache directory",

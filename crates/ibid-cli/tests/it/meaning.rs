@@ -57,7 +57,11 @@ async fn folder(dir: &std::path::Path, embedder: Arc<ThreeMatters>) -> Folder {
     std::fs::create_dir_all(&docs).unwrap();
     let options = FolderOptions::new(Vec::new(), ExtractLimits::default());
     let folder = Folder::open(&docs, &dir.join("cache"), &options).unwrap();
-    folder.with_semantic_index(SemanticIndex { embedder, vectors: sqlite(dir).await })
+    folder.with_semantic_index(SemanticIndex {
+        embedder,
+        vectors: sqlite(dir).await,
+        max_missing: usize::MAX,
+    })
 }
 
 async fn titles(folder: &Folder, query: &str) -> Vec<String> {
@@ -362,7 +366,7 @@ async fn a_refusal_is_told_without_the_key() {
 
 #[cfg(feature = "embed")]
 mod local {
-    use ibid_index::semantic::bert::Bert;
+    use ibid_encoder::Bert;
 
     use super::*;
 
@@ -445,5 +449,84 @@ mod local {
         tiny(dir.path());
         std::fs::write(dir.path().join("model.safetensors"), [0xff; 64]).unwrap();
         assert!(Bert::open(dir.path()).is_err());
+    }
+}
+
+/// The model that comes with Ibid.
+#[cfg(feature = "embed")]
+mod bundled {
+    use std::path::Path;
+
+    use ibid_encoder::Bert;
+
+    use super::*;
+    use crate::cli::TestHome;
+
+    /// A folder whose pages never say "bugs".
+    const PAGES: [(&str, &str); 4] = [
+        (
+            "wildlife.md",
+            "# Ten years of counts on planted roofs\n\nBeetles and spiders were found on every planted roof that had deep soil. The counts ran from spring to autumn. Skylarks tried to breed on four roofs and raised no young.\n",
+        ),
+        (
+            "load.md",
+            "# The load of planted roofs\n\nA planted roof with 10 cm of soil weighs about 135 kg per square metre when it is wet. Older decks of steel carry less than that. An engineer checks the deck before anything is laid.\n",
+        ),
+        (
+            "rain.md",
+            "# Rain on planted roofs\n\nA planted roof holds half of the rain of a year. In winter it holds less, because the soil is wet. The gauge on the library stood there for nine years.\n",
+        ),
+        (
+            "cost.md",
+            "# The cost of planted roofs\n\nA planted roof costs 110 euros per square metre. Care costs 3 euros a year. The city paid a third of the first hundred roofs.\n",
+        ),
+    ];
+
+    fn model() -> Bert {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/all-MiniLM-L6-v2");
+        Bert::open(&root).unwrap()
+    }
+
+    #[tokio::test]
+    async fn its_vectors_are_those_of_the_model_before_rounding() {
+        let texts = [
+            "How heavy is a green roof?",
+            "It weighs 135 kg per square metre.",
+            "Bake it for an hour.",
+        ];
+        let vectors = model().embed(&texts).await.unwrap();
+        let cosine = |a: usize, b: usize| -> f32 {
+            vectors[a].iter().zip(&vectors[b]).map(|(a, b)| a * b).sum()
+        };
+        // The cosines of all-MiniLM-L6-v2 with weights of 32 bits.
+        for (a, b, known) in [(0, 1, COSINES[0]), (0, 2, COSINES[1]), (1, 2, COSINES[2])] {
+            assert!((cosine(a, b) - known).abs() < 0.02, "{a} {b}: {} {known}", cosine(a, b));
+        }
+    }
+
+    const COSINES: [f32; 3] = [0.448, 0.037, 0.100];
+
+    #[test]
+    fn a_question_in_other_words_is_answered_and_none_says_so_without_the_model() {
+        let desk = TestHome::new();
+        for (name, text) in PAGES {
+            desk.write(&format!("roofs/{name}"), text);
+        }
+        let folder = desk.path("roofs").to_string_lossy().into_owned();
+        let asked =
+            ["Which bugs live on planted roofs?", "--folder", &folder, "--model", "none", "--json"];
+        let short = |variable: Option<(&str, &str)>| {
+            let mut command = desk.command(&asked);
+            command.envs(variable);
+            let output = command.output().unwrap();
+            let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+            object["answer"].as_str().unwrap_or_default().to_owned()
+        };
+        let found = short(None);
+        assert!(found.starts_with("Beetles and spiders"), "{found}");
+        let by_words = short(Some(("IBID_EMBEDDING_MODEL", "none")));
+        assert!(!by_words.starts_with("Beetles and spiders"), "{by_words}");
+        let missing = short(Some(("IBID_MODELS_DIR", &folder)));
+        assert_eq!(missing, by_words);
     }
 }

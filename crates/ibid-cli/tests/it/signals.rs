@@ -289,7 +289,8 @@ fn ctrl_c_keeps_what_is_indexed_and_the_next_command_goes_on() {
 fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
     let desk = TestHome::new();
     let folder = large(&desk);
-    let add = command(&desk, &["index", "add", &folder], false);
+    let mut add = command(&desk, &["index", "add", &folder], false);
+    add.env("IBID_EMBEDDING_MODEL", "none");
     let held = Held::at(&desk, add, "index.after_commit");
     // The program is held, so this is how long its index takes at least.
     std::thread::sleep(Duration::from_millis(1_200));
@@ -304,7 +305,8 @@ fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
     assert!(lines[0].contains("] indexing ") && lines[0].ends_with(" of 4,100 documents"), "{err}");
     assert!(lines[1].ends_with("] indexed 4,100 of 4,100 documents"), "{err}");
     assert!(!err.contains('\u{1b}'), "no redrawing in a pipe");
-    let quick = desk.ibid(&["search", "cork", "--folder", &folder]);
+    let mut again = command(&desk, &["search", "cork", "--folder", &folder], false);
+    let quick: Outcome = again.env("IBID_EMBEDDING_MODEL", "none").output().unwrap().into();
     assert_eq!(quick.err, "", "nothing to do is nothing to tell");
 }
 

@@ -351,6 +351,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         store_url: None,
         retention_days: None,
         cache_dir: data_dir.join("cache"),
+        models_dir: Default::default(),
         folders: Vec::new(),
         allow_net: Vec::new(),
         web: Default::default(),

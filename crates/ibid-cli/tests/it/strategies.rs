@@ -2,6 +2,7 @@
 //! tell one kind of evidence.
 mod bounds;
 mod cited;
+mod compared;
 mod found;
 mod held;
 mod supervisor;

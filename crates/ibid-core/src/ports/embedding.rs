@@ -15,6 +15,15 @@ pub trait Embedder: Send + Sync {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 }
 
+/// `values` scaled to length 1, as [`Embedder`] returns them; unchanged if their length is 0 or not finite.
+pub fn unit_length(mut values: Vec<f32>) -> Vec<f32> {
+    let length = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if length > 0.0 && length.is_finite() {
+        values.iter_mut().for_each(|value| *value /= length);
+    }
+    values
+}
+
 /// The vector of one passage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassageVector {

@@ -30,7 +30,7 @@ pub use accounts::{
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
 pub use egress::{Egress, host_and_port, is_loopback_url};
-pub use embedding::{Embedder, PassageVector, VectorIndex};
+pub use embedding::{Embedder, PassageVector, VectorIndex, unit_length};
 pub use event_log::{EventFollower, EventLog};
 pub use model::{
     ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
@@ -97,6 +97,11 @@ pub trait Ranker: Send + Sync {
     }
     /// Returns a score for each of `texts`.
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>>;
+    /// Returns how similar each of `texts` is to `query` in meaning, besides the subject that most of them share: -1 to 1.
+    /// Empty if it compares words alone, or if the texts are too few to share a subject.
+    async fn similarity(&self, _query: &str, _texts: &[&str]) -> Result<Vec<f32>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Whether to continue.

@@ -1,7 +1,7 @@
 //! A folder as a search provider and a reader of pages.
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use tantivy::DocAddress;
@@ -25,6 +25,8 @@ const EMBEDDING_BATCH: usize = 128;
 pub struct Folder {
     index: Arc<FolderIndex>,
     semantic: Option<SemanticIndex>,
+    /// Whether too many passages lack a vector to search by meaning.
+    lacks_vectors: AtomicBool,
 }
 
 impl Folder {
@@ -36,7 +38,8 @@ impl Folder {
     /// `NotFound` if there is no such folder, `Setup` if `cache_dir` cannot be written, `Transient` if another process is
     /// building the index.
     pub fn open(path: &Path, cache_dir: &Path, options: &FolderOptions) -> Result<Folder> {
-        Ok(Folder { index: Arc::new(FolderIndex::open(path, cache_dir, options)?), semantic: None })
+        let index = Arc::new(FolderIndex::open(path, cache_dir, options)?);
+        Ok(Folder { index, semantic: None, lacks_vectors: AtomicBool::new(false) })
     }
 
     /// The same folder, which can also be searched by meaning after [`Folder::update_vectors`].
@@ -54,6 +57,27 @@ impl Folder {
         &self,
         on: &mut (dyn FnMut(IndexProgress) + Send),
     ) -> Result<usize> {
+        self.update_some_vectors(usize::MAX, on).await
+    }
+
+    /// Like [`Folder::update_vectors`], but makes none if more passages lack one than a question waits for. Then
+    /// [`Folder::search_hybrid`] searches by words alone.
+    ///
+    /// # Errors
+    /// As [`Folder::update_vectors`].
+    pub async fn update_few_vectors(
+        &self,
+        on: &mut (dyn FnMut(IndexProgress) + Send),
+    ) -> Result<usize> {
+        let most = self.semantic.as_ref().map_or(0, |semantic| semantic.max_missing);
+        self.update_some_vectors(most, on).await
+    }
+
+    async fn update_some_vectors(
+        &self,
+        most: usize,
+        on: &mut (dyn FnMut(IndexProgress) + Send),
+    ) -> Result<usize> {
         let Some(semantic) = &self.semantic else {
             return Ok(0);
         };
@@ -61,19 +85,28 @@ impl Folder {
         let places = run_blocking(move || index.vector_keys()).await??;
         let keys: Vec<u64> = places.keys().copied().collect();
         let missing = semantic.prune(&keys).await?;
+        self.lacks_vectors.store(missing.len() > most, Ordering::Relaxed);
+        if missing.len() > most {
+            return Ok(0);
+        }
+        let total = missing.len() as u64;
+        let embedded = |done: usize| IndexProgress {
+            files: done as u64,
+            total,
+            documents: 0,
+            embedding: true,
+        };
         let mut done = 0;
         for keys in missing.chunks(EMBEDDING_BATCH) {
-            on(IndexProgress {
-                files: done as u64,
-                total: missing.len() as u64,
-                documents: 0,
-                embedding: true,
-            });
+            on(embedded(done));
             let wanted: Vec<(u64, DocAddress)> =
                 keys.iter().map(|key| (*key, places[key])).collect();
             let index = Arc::clone(&self.index);
             let passages = run_blocking(move || index.passage_texts(&wanted)).await??;
             done += semantic.embed(passages).await?;
+        }
+        if done > 0 {
+            on(embedded(done));
         }
         Ok(done)
     }
@@ -134,7 +167,8 @@ impl Folder {
         n: usize,
         filter: &Filter,
     ) -> Result<Vec<SearchHit>> {
-        let near = match &self.semantic {
+        let semantic = self.semantic.as_ref();
+        let near = match semantic.filter(|_| !self.lacks_vectors.load(Ordering::Relaxed)) {
             Some(semantic) => semantic.nearest(query).await.unwrap_or_default(),
             None => Vec::new(),
         };

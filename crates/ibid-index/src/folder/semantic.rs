@@ -25,7 +25,12 @@ pub struct SemanticIndex {
     pub embedder: Arc<dyn Embedder>,
     /// Stores the vectors of this folder and this embedder only.
     pub vectors: Arc<dyn VectorIndex>,
+    /// The most passages without a vector for which a question waits; with more, it is answered by words alone.
+    pub max_missing: usize,
 }
+
+/// Cosine below which a passage without a word of the query is not found: all-MiniLM gives unrelated texts 0 to 0.15.
+const MIN_ALONE: f32 = 0.2;
 
 /// The words of a passage, to be embedded.
 pub(super) struct PassageText {
@@ -102,7 +107,10 @@ pub(super) fn add_similarity(
     for (key, similarity) in near {
         let from = rows.partition_point(|row| row.0 < *key);
         for (_, row) in rows[from..].iter().take_while(|row| row.0 == *key) {
-            scores[*row as usize] += WEIGHT * (similarity - last.1) / width;
+            let score = &mut scores[*row as usize];
+            if *score > 0.0 || *similarity >= MIN_ALONE {
+                *score += WEIGHT * (similarity - last.1) / width;
+            }
         }
     }
     Ok(())

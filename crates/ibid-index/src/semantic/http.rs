@@ -3,8 +3,7 @@ use async_trait::async_trait;
 use reqwest::Method;
 use serde_json::json;
 
-use super::vector::normalize;
-use ibid_core::ports::Embedder;
+use ibid_core::ports::{Embedder, unit_length};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::embeddings::Embeddings;
 use ibid_llm::providers::Auth;
@@ -63,7 +62,7 @@ impl HttpEmbedder {
                 Ok(found)
             })
             .await?;
-        Ok(vectors.into_iter().map(normalize).collect())
+        Ok(vectors.into_iter().map(unit_length).collect())
     }
 }
 

@@ -1,10 +1,8 @@
 //! Ranking by meaning: embedding models, vector stores and rerankers.
 //!
-//! Vectors are made by a small model in local files (`bert`, with the feature `embed`) or by a server ([`http`]). They are
+//! Vectors are made by a small model in local files (`ibid-encoder`) or by a server ([`http`]). They are
 //! stored in SQLite ([`sqlite`]) or in Qdrant ([`qdrant`]). [`hybrid`] ranks by words and meaning together, [`rerank`] by a
 //! server.
-#[cfg(feature = "embed")]
-pub mod bert;
 pub mod http;
 pub mod hybrid;
 pub mod qdrant;

@@ -1,14 +1,5 @@
 //! Arithmetic of vectors.
 
-/// `values` scaled to length 1; unchanged if their length is 0 or not finite.
-pub(crate) fn normalize(mut values: Vec<f32>) -> Vec<f32> {
-    let length = values.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if length > 0.0 && length.is_finite() {
-        values.iter_mut().for_each(|value| *value /= length);
-    }
-    values
-}
-
 /// The cosine of two vectors of length 1.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     // The compiler computes eight sums in one step.
@@ -26,14 +17,16 @@ pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use ibid_core::ports::unit_length;
+
     use super::*;
 
     #[test]
     fn a_vector_is_scaled_to_length_one_and_likeness_is_the_cosine() {
-        let a = normalize((1..=11).map(|index| index as f32).collect());
+        let a = unit_length((1..=11).map(|index| index as f32).collect());
         assert!((cosine(&a, &a) - 1.0).abs() < 1e-6);
         let b: Vec<f32> = a.iter().map(|number| -number).collect();
         assert!((cosine(&a, &b) + 1.0).abs() < 1e-6);
-        assert_eq!(normalize(vec![0.0, 0.0]), [0.0, 0.0]);
+        assert_eq!(unit_length(vec![0.0, 0.0]), [0.0, 0.0]);
     }
 }

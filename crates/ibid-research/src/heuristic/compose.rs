@@ -58,7 +58,7 @@ pub(crate) fn compose_report(
         point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
     };
     let all = match standing_points(brief, notes, scorer, &points, stands)? {
-        None if tables.is_empty() => return Ok(None),
+        None if !tables.has_asked_names(notes, scorer) => return Ok(None),
         kept => kept.unwrap_or_default(),
     };
     let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;

@@ -1,10 +1,14 @@
 //! What of a model's answer goes into the short answer, and which of its sentences open and close a report.
 use std::collections::BTreeSet;
 
+use ibid_core::Result;
+use ibid_core::domain::Brief;
 use ibid_core::domain::words::content_stems;
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
+use crate::heuristic::answer_shape::kind_fit;
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::MIN_DIRECTNESS_SHARE;
 
@@ -47,10 +51,15 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     if words(answer) < MIN_SENTENCE_WORDS && !picked.is_empty() {
         return picked.to_vec();
     }
+    let own = stems(&answer.text);
+    // A sentence that only copies a picked one adds nothing to it.
+    if picked.iter().any(|line| own.is_subset(&stems(&line.text))) {
+        return picked.to_vec();
+    }
     let mut room = SHORT_WORDS.saturating_sub(words(answer));
     let mut lines = vec![answer.clone()];
     for it in picked {
-        if words(it) <= room && it.text != answer.text {
+        if words(it) <= room && !stems(&it.text).is_subset(&own) {
             room -= words(it);
             lines.push(it.clone());
         }
@@ -58,29 +67,72 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     lines
 }
 
+/// Drops the key findings that a section tells with the same words.
+pub(super) fn drop_told_findings(draft: &mut ReportDraft) {
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let told: BTreeSet<BTreeSet<String>> = sections.map(|line| stems(&line.text)).collect();
+    draft.findings.retain(|(line, _)| !told.contains(&stems(&line.text)));
+}
+
+fn stems(text: &str) -> BTreeSet<String> {
+    content_stems(text).into_iter().collect()
+}
+
 /// Keeps the lines that say something the short answer, the sections and the lines before them do not.
 fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
     let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
-    let stems = |line: &DraftLine| content_stems(&line.text).into_iter().collect::<BTreeSet<_>>();
-    let mut said: Vec<BTreeSet<String>> = draft.short.iter().chain(sections).map(stems).collect();
+    let mut said: Vec<BTreeSet<String>> =
+        draft.short.iter().chain(sections).map(|line| stems(&line.text)).collect();
     lines.retain(|line| {
-        let own = stems(line);
+        let own = stems(&line.text);
         let new = !said.iter().any(|it| own.is_subset(it));
         said.push(own);
         new
     });
 }
 
-/// Whether a sentence says much less of what the question asks than the best of `picked`.
+/// Whether a sentence says much less of what the question asks than the best of `picked`, or has not the form of an answer that
+/// all of these have.
 pub(super) fn is_less_direct(
     scorer: &mut RelevanceScorer,
+    brief: &Brief,
     answer: &DraftLine,
     picked: &[DraftLine],
-) -> bool {
+) -> Result<bool> {
     // A bare figure or name answers without the words of the question.
     if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
-        return false;
+        return Ok(false);
     }
     let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
-    scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE
+    let fit =
+        |line: &DraftLine| kind_fit(brief.kind, &brief.question, &line.text, &spaced(&line.text));
+    let mut picked_fit = f32::INFINITY;
+    for line in picked {
+        picked_fit = picked_fit.min(fit(line)?);
+    }
+    let formless = picked_fit.is_finite() && fit(answer)? < picked_fit * MIN_DIRECTNESS_SHARE;
+    Ok(formless || scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_picked_sentence_is_not_said_twice() {
+        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
+        let picked = [
+            line("An extensive green roof costs 110 euros per square metre on average."),
+            line("Care costs 3 euros a year."),
+        ];
+        let copy = line("The extensive green roof costs 110 euros per square metre.");
+        let texts = |answer: &DraftLine| {
+            short_with_picked(answer, &picked).into_iter().map(|it| it.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&copy), [&picked[0].text[..], &picked[1].text]);
+        let more = line(
+            "It costs 110 euros per square metre on average, and care costs 3 euros a year, for an extensive green roof.",
+        );
+        assert_eq!(texts(&more), [&more.text[..]]);
+    }
 }

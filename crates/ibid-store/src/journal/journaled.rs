@@ -139,6 +139,11 @@ impl Ranker for JournaledRanker {
         let request = json!({ "query": query, "texts": PageHash::from_parts(texts) });
         self.journal.call(&self.id, request, self.inner.rank(query, texts)).await
     }
+
+    async fn similarity(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        let request = json!({ "similar_to": query, "texts": PageHash::from_parts(texts) });
+        self.journal.call(&self.id, request, self.inner.similarity(query, texts)).await
+    }
 }
 
 /// A page reader whose calls are journaled and whose pages are stored.

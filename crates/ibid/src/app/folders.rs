@@ -146,7 +146,7 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
         let name = folder.path().display().to_string();
         let on_refresh = Arc::clone(&on_progress);
         let mut refreshed = refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
-        if let Err(why) = folder.update_vectors(&mut |it| on_progress(it)).await {
+        if let Err(why) = folder.update_few_vectors(&mut |it| on_progress(it)).await {
             let why = why.chain();
             let message = format!("{name} is searched without some vectors: {why}");
             events.push(warning(LogSource::Service, message));

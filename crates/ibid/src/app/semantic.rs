@@ -1,5 +1,5 @@
 //! The embedding model, the vector index and the reranker of the settings.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::{ServiceConfig, Settings};
@@ -15,7 +15,15 @@ use ibid_net::service::ServiceAccess;
 /// The prefix of the directory of a model that runs in this process.
 const LOCAL: &str = "local:";
 
-/// The embedding model of the settings, if they name one. Makes no call.
+/// The model that comes with Ibid: a directory below the directory of models.
+const BUNDLED: &str = "all-MiniLM-L6-v2";
+/// The most passages without a vector for which a question waits, if the model that comes with Ibid makes them: about two
+/// seconds on two cores.
+const MAX_MISSING_VECTORS: usize = 200;
+/// Directories above the program in which its models are looked for: `target/debug/deps` is three below a clone.
+const MAX_DIRS_ABOVE: usize = 4;
+
+/// The embedding model of the settings, else the one that comes with Ibid, if it is found. Makes no call.
 ///
 /// # Errors
 /// `Usage` for an invalid name, `Setup` for a directory without a model and for a missing key or address.
@@ -25,8 +33,11 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
         let hint = cause.hint().unwrap_or_default().to_owned();
         Error::new(cause.kind(), "opening the embedding model").with_source(cause).with_hint(hint)
     };
-    if ["", "none"].contains(&named.model.as_str()) {
+    if named.model == "none" {
         return Ok(None);
+    }
+    if named.model.is_empty() {
+        return bundled_model(settings).map(|dir| local(&dir)).transpose().map_err(with_context);
     }
     if let Some(dir) = named.model.strip_prefix(LOCAL) {
         return local(Path::new(dir)).map(Some).map_err(with_context);
@@ -36,9 +47,29 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(Some(Arc::new(opened)))
 }
 
+/// The directory of the model that comes with Ibid: below `models_dir`; else in `models` beside the program or in a directory above
+/// it, as in a clone and in an archive, or in `share/ibid/models`, as in a package.
+fn bundled_model(settings: &Settings) -> Option<PathBuf> {
+    if cfg!(not(feature = "embed")) {
+        return None;
+    }
+    let places: Vec<PathBuf> = match settings.models_dir.as_os_str().is_empty() {
+        false => vec![settings.models_dir.clone()],
+        true => {
+            let program = std::env::current_exe().ok()?;
+            let above = program.ancestors().skip(1).take(MAX_DIRS_ABOVE);
+            above.flat_map(|dir| [dir.join("models"), dir.join("share/ibid/models")]).collect()
+        }
+    };
+    places
+        .into_iter()
+        .map(|dir| dir.join(BUNDLED))
+        .find(|dir| dir.join("model.safetensors").is_file())
+}
+
 #[cfg(feature = "embed")]
 fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
-    Ok(Arc::new(ibid_index::semantic::bert::Bert::open(dir)?))
+    Ok(Arc::new(ibid_encoder::Bert::open(dir)?))
 }
 
 #[cfg(not(feature = "embed"))]
@@ -127,5 +158,7 @@ pub(super) async fn folder_vectors(
             )?)
         }
     };
-    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors })
+    let max_missing =
+        if settings.embedding.model.is_empty() { MAX_MISSING_VECTORS } else { usize::MAX };
+    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors, max_missing })
 }

@@ -31,6 +31,9 @@ pub struct Settings {
     pub telemetry: TelemetryConfig,
     /// The directory of folder indexes and of the web cache.
     pub cache_dir: PathBuf,
+    /// Directory of the models that come with Ibid; empty to look around the program.
+    #[serde(default)]
+    pub models_dir: PathBuf,
     /// Folders that are always searched.
     pub folders: Vec<PathBuf>,
     /// Gitignore-style globs of files to exclude; a leading `!` includes.

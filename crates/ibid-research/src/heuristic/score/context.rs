@@ -23,6 +23,8 @@ pub(super) struct SentenceView<'a> {
     pub(super) headed: f32,
     /// The heading above it.
     pub(super) heading_text: &'a str,
+    /// How far it means what the question asks, 0 to 1; `None` where nothing compared them.
+    pub(super) similarity: Option<f32>,
 }
 
 /// The context of a sentence.

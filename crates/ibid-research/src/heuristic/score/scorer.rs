@@ -1,7 +1,8 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
 use crate::thresholds::{
     ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
-    PAGE_TOPIC_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
+    OTHER_WHOLE_WEIGHT, PAGE_TOPIC_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT,
+    VERB_WEIGHT,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -83,6 +84,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) related: HashMap<u32, Vec<(u32, f32)>>,
     /// Words that the sentences nearest to the question share, with their weights.
     pub(super) topic: Vec<(u32, f32)>,
+    /// How far each compared claim means what the question asks, 0 to 1.
+    pub(super) similarity: HashMap<String, f32>,
     /// In how many sentences each word occurred; `sentences` counts all.
     pub(super) sentence_counts: HashMap<u32, u32>,
     pub(super) sentences: u32,
@@ -165,6 +168,7 @@ impl RelevanceScorer {
             aliases: Vec::new(),
             related,
             topic: Vec::new(),
+            similarity: HashMap::new(),
             sentence_counts: HashMap::new(),
             sentences: 0,
         };
@@ -316,10 +320,36 @@ impl RelevanceScorer {
             let from = nth.saturating_sub(NUMBER_CONTEXT_WORDS);
             let to = (nth + NUMBER_CONTEXT_WORDS).min(words.len());
             if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
-                best = best.max(self.relevance(&text[first.span.start..last.span.end]));
+                let near = self.relevance(&text[first.span.start..last.span.end]);
+                let whole =
+                    if self.is_share_of_another(&text[place..]) { OTHER_WHOLE_WEIGHT } else { 1.0 };
+                best = best.max(near * whole);
             }
         }
         best
+    }
+
+    /// Whether `text` begins with a share of what the question does not name: "82 % of the zinc" for how much rain is held.
+    fn is_share_of_another(&mut self, text: &str) -> bool {
+        let Some((figure, rest)) = text.split_once(" of ") else {
+            return false;
+        };
+        let is_share =
+            figure.ends_with('%') || figure.ends_with("percent") || figure.ends_with("per cent");
+        if !is_share || figure.split_whitespace().count() > 3 {
+            return false;
+        }
+        let rest = rest.trim_start_matches("the ").trim_start_matches("all ");
+        let words = tokens(rest).into_iter().take_while(|it| !is_stop_word(&it.text)).take(3);
+        let named: Vec<String> = words.map(|word| word.text).collect();
+        let ids = self.ids(&named.join(" "));
+        !ids.is_empty() && self.coverage(&self.question, &ids) == 0.0
+    }
+
+    /// Whether `text` has all names of the question, such as "Port" and "Ellery".
+    pub(crate) fn has_asked_names(&mut self, text: &str) -> bool {
+        let ids = self.ids(text);
+        self.names.iter().all(|(_, id)| ids.binary_search(id).is_ok())
     }
 
     /// Whether `text` has the word that an answer must have, or one like it; `true` where the question names none.
@@ -333,9 +363,15 @@ impl RelevanceScorer {
     }
 
     /// Share of the words of what is asked of the subject in `text`, 0 to 1; 1 where the question has none.
-    pub(crate) fn aspect_share(&mut self, text: &str) -> f32 {
+    pub(crate) fn aspect_words_share(&mut self, text: &str) -> f32 {
         let aspect = self.aspect.clone();
         self.share_in_use(&aspect, text)
+    }
+
+    /// Like [`RelevanceScorer::aspect_words_share`], or how far the text means what is asked.
+    pub(crate) fn aspect_share(&mut self, text: &str) -> f32 {
+        let share = self.aspect_words_share(text);
+        self.similarity(text).map_or(share, |similar| share.max(similar))
     }
 
     /// Whether `text` has one of the words of what is asked besides the verb; `true` where the question has fewer than two.
@@ -423,6 +459,7 @@ impl RelevanceScorer {
     /// Share of the question's content words in `text`, 0 to 1.
     pub(crate) fn relevance(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
-        self.coverage(&self.question, &ids)
+        let share = self.coverage(&self.question, &ids);
+        self.similarity(text).map_or(share, |similar| share.max(SIMILAR_RELEVANCE * similar))
     }
 }

@@ -8,16 +8,18 @@ use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
-    CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, EARLY_BONUS_HALF_SENTENCES,
-    FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT, FACET_QUESTION_WEIGHT,
-    FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE, JOINED_HEADINGS_WEIGHT,
-    LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT, MIN_ANSWER_FIT,
-    MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
-    MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT,
-    ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT,
-    OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT,
-    SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, STEP_OWN_WORDS_WEIGHT,
-    TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
+    CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, DISSIMILAR_WEIGHT,
+    EARLY_BONUS_HALF_SENTENCES, FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT,
+    FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
+    JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
+    MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
+    MIN_MEMBER_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT,
+    MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT,
+    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT,
+    SHARED_WORDS_MEANING, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
+    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE,
+    STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE,
+    WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -225,6 +227,10 @@ impl RelevanceScorer {
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };
+        if let Some(similar) = self.similarity(&claim_text(page.sentence(n), &self.words.sentence))
+        {
+            self.similarity.insert(claim.clone(), similar);
+        }
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,
@@ -266,6 +272,8 @@ impl RelevanceScorer {
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
             headed: around.headed,
             heading_text: around.heading_text,
+            similarity: self
+                .similarity(&claim_text(page.sentence(span.last), &self.words.sentence)),
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
@@ -370,8 +378,21 @@ impl RelevanceScorer {
         }
         // Under a title that asks the same, a step or a member need not repeat the question.
         let topical = self.coverage(&self.known_terms(&item_matcher.terms), view.topic);
-        if view.listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
+        let part = item_matcher.facet.is_none();
+        // What is compared is the question, not a part of it.
+        let similarity = view.similarity.filter(|_| !part);
+        // A list under a title without the word asked for may list anything.
+        let astray = headed == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
+        let listed = view.listed && !astray;
+        if listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
             fit = fit.max(LISTED_MEMBER_FIT);
+        }
+        let mut astray_weight = 1.0;
+        if let Some(similar) = similarity {
+            relevance = relevance.max(SIMILAR_RELEVANCE * similar);
+            fit = fit.max(similar_fit(item_matcher.kind, similar));
+            astray_weight = dissimilar_factor(similar, aspect.max(headed), DISSIMILAR_WEIGHT);
+            aspect = aspect.max(similar);
         }
         if headed > 0.0 {
             relevance = relevance.max(HEADED_RELEVANCE * headed);
@@ -380,6 +401,7 @@ impl RelevanceScorer {
         }
         if topical >= MIN_PAGE_TOPIC_OVERLAP
             && fit >= MIN_TOPICAL_FIT
+            && !astray
             && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
         {
             relevance =
@@ -394,7 +416,6 @@ impl RelevanceScorer {
             QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
         );
         // A part has the subject in common with the other parts, and only its own words tell it from them.
-        let part = item_matcher.facet.is_none();
         let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
         let mut beside = if !shaped || fit >= MIN_ANSWER_FIT {
             1.0
@@ -404,6 +425,7 @@ impl RelevanceScorer {
             ONLY_ON_SUBJECT_WEIGHT
         };
         beside *= other_aspect + (1.0 - other_aspect) * aspect;
+        beside *= astray_weight;
         let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
         if !part && !named {
             beside *= OTHER_HEAD_WEIGHT;
@@ -413,6 +435,22 @@ impl RelevanceScorer {
         Ok(beside
             * (CORE_MATTER_WEIGHT * matter + CORE_FIT_WEIGHT * fit + CORE_EARLY_WEIGHT * early))
     }
+}
+
+/// How far a sentence that means what is asked is an answer whatever its form: where a form is only usual. A figure is asked
+/// for as a figure.
+pub(crate) fn similar_fit(kind: QuestionKind, similarity: f32) -> f32 {
+    match kind {
+        QuestionKind::List | QuestionKind::HowTo | QuestionKind::Why => SIMILAR_FIT * similarity,
+        _ => 0.0,
+    }
+}
+
+/// Factor for a score: `least` where a sentence neither means what is asked nor has its words, 1 where it means it or does both in
+/// part.
+pub(crate) fn dissimilar_factor(similarity: f32, word_share: f32, least: f32) -> f32 {
+    let on_matter = (2.0 * similarity + SHARED_WORDS_MEANING * word_share).min(1.0);
+    least + (1.0 - least) * on_matter
 }
 
 /// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.

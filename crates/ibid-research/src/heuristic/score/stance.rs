@@ -80,7 +80,9 @@ impl RelevanceScorer {
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
-        if tells_fiction(text, words) {
+        // "Do panels work better above plants?" is answered by what compares.
+        let asks_more = words.comparing.any_in(&claim.asked) && !words.comparing.any_in(spaced);
+        if asks_more || tells_fiction(text, words) {
             return Stance::Neutral;
         }
         let asserted = claim.assertions.asserted(spaced);
@@ -271,6 +273,11 @@ mod tests {
     #[test]
     fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
         for (asked, text, wanted) in [
+            (
+                "Do solar panels work better on a green roof?",
+                "Eleven of the green roofs carried solar panels that work.",
+                Stance::Neutral,
+            ),
             (
                 "Do green roofs leak more often than bare roofs?",
                 "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",

@@ -7,7 +7,7 @@ use super::measure::{holds, stems};
 use super::request::TableRequest;
 use crate::draft::DraftComparison;
 use crate::heuristic::claim_clusters::ClaimCluster;
-use crate::heuristic::ranked_points::RankedPoint;
+use crate::heuristic::ranked_points::{RankedPoint, page_title};
 use crate::heuristic::score::RelevanceScorer;
 use crate::research_state::ResearchState;
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, SourceId};
@@ -116,6 +116,16 @@ impl TablePoints {
         let mut short = vec![*first];
         short.extend(fitting(self.points.iter().filter(|it| adds(it)), first.words));
         short
+    }
+
+    /// Whether a row, with the title of its page, has the names of the question: only such rows answer where no sentence does.
+    pub(crate) fn has_asked_names(
+        &self,
+        notes: &EvidenceStore,
+        scorer: &mut RelevanceScorer,
+    ) -> bool {
+        let mut all = self.points.iter().chain(&self.kinds);
+        all.any(|it| scorer.has_asked_names(&format!("{} {}", page_title(notes, it), it.text)))
     }
 
     /// A row as a ranked point, if it is one of these: it answers directly.

@@ -1,29 +1,26 @@
 //! A small BERT from local files, such as all-MiniLM-L6-v2.
 //!
 //! The directory has Hugging Face's layout: `config.json`, `tokenizer.json` (WordPiece) and `model.safetensors`. The vector
-//! of a text is the mean over its tokens, as in sentence-transformers. The forward pass is written here because it is a page
-//! of matrix products, and a framework would bring a hundred crates.
-mod encoder;
-mod tensors;
-mod wordpiece;
-
+//! of a text is the mean over its tokens, as in sentence-transformers. Weights may be floats, which are rounded to 8 bits on
+//! loading, or rounded already (`models/train/quantize.py`). The forward pass is written here because it is a page of matrix
+//! products, and a framework would bring a hundred crates.
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rayon::prelude::*;
 use serde_json::Value;
 
-use self::encoder::Encoder;
-use self::tensors::TensorFile;
-use self::wordpiece::WordPiece;
-use super::vector::normalize;
-use ibid_core::ports::Embedder;
+use crate::encoder::Encoder;
+use crate::tensors::TensorFile;
+use crate::wordpiece::WordPiece;
+use ibid_core::ports::{Embedder, unit_length};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Tokens of a text that count: sentence-transformers truncates texts for these models to as many.
 const MAX_TOKENS: usize = 256;
 /// Tokens in one batch.
-const BATCH_TOKENS: usize = 1_024;
+const BATCH_TOKENS: usize = 256;
 
 /// A loaded model.
 pub struct Bert {
@@ -37,7 +34,7 @@ struct BertModel {
 }
 
 impl Bert {
-    /// Loads the model in `dir` (about 90 MB of memory for all-MiniLM-L6-v2).
+    /// Loads the model in `dir` (about 25 MB of memory for all-MiniLM-L6-v2).
     ///
     /// # Errors
     /// `Setup` if the directory holds no BERT or cannot be read.
@@ -85,33 +82,17 @@ impl BertModel {
                 }
             }
         }
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let done: Vec<Vec<Vec<f32>>> = batches
+            .par_iter()
+            .map(|batch| {
+                let texts: Vec<&[usize]> = batch.iter().map(|it| ids[*it].as_slice()).collect();
+                self.encoder.embed(&texts)
+            })
+            .collect();
         let mut found = vec![Vec::new(); texts.len()];
-        std::thread::scope(|scope| {
-            let shares: Vec<_> = (0..workers.min(batches.len()))
-                .map(|nth| {
-                    let mine = batches.iter().skip(nth).step_by(workers);
-                    let ids = &ids;
-                    scope.spawn(move || {
-                        mine.flat_map(|batch| {
-                            let texts: Vec<&[usize]> =
-                                batch.iter().map(|it| ids[*it].as_slice()).collect();
-                            batch
-                                .iter()
-                                .copied()
-                                .zip(self.encoder.embed(&texts))
-                                .collect::<Vec<_>>()
-                        })
-                        .collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            for share in shares {
-                for (at, vector) in share.join().unwrap_or_default() {
-                    found[at] = normalize(vector);
-                }
-            }
-        });
+        for (at, vector) in batches.into_iter().flatten().zip(done.into_iter().flatten()) {
+            found[at] = unit_length(vector);
+        }
         found
     }
 }

@@ -9,7 +9,7 @@ use unicode_normalization::char::is_combining_mark;
 const MAX_WORD_CHARS: usize = 100;
 
 /// The vocabulary.
-pub(super) struct WordPiece {
+pub(crate) struct WordPiece {
     pieces: HashMap<String, usize>,
     begin: usize,
     end: usize,
@@ -18,7 +18,7 @@ pub(super) struct WordPiece {
 
 impl WordPiece {
     /// Reads `tokenizer.json`.
-    pub(super) fn from_json(tokenizer: &Value) -> Result<WordPiece, String> {
+    pub(crate) fn from_json(tokenizer: &Value) -> Result<WordPiece, String> {
         let vocabulary = tokenizer["model"]["vocab"]
             .as_object()
             .filter(|_| tokenizer["model"]["type"] == "WordPiece")
@@ -40,7 +40,7 @@ impl WordPiece {
     }
 
     /// The ids of the pieces of `text`, between the begin and end tokens, at most `max_tokens` in all.
-    pub(super) fn encode(&self, text: &str, max_tokens: usize) -> Vec<usize> {
+    pub(crate) fn encode(&self, text: &str, max_tokens: usize) -> Vec<usize> {
         let mut ids = vec![self.begin];
         for word in words(text) {
             self.encode_word(&word, &mut ids);

@@ -3,24 +3,28 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use ndarray::{Array1, Array2};
 use serde_json::Value;
+
+use crate::scaled_matrix::ScaledMatrix;
 
 /// Bytes of a header; a larger one is rejected.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
 /// An open file of tensors.
-pub(super) struct TensorFile {
+pub(crate) struct TensorFile {
     file: File,
     header: Value,
     /// The offset of the numbers in the file.
     begin: u64,
+    /// Bytes of the file.
+    length: u64,
 }
 
 impl TensorFile {
-    pub(super) fn open(path: &Path) -> Result<TensorFile, String> {
+    pub(crate) fn open(path: &Path) -> Result<TensorFile, String> {
         let fault = |error: std::io::Error| format!("{}: {error}", path.display());
         let mut file = File::open(path).map_err(fault)?;
+        let bytes = file.metadata().map_err(fault)?.len();
         let mut length = [0; 8];
         file.read_exact(&mut length).map_err(fault)?;
         let length = u64::from_le_bytes(length);
@@ -31,43 +35,51 @@ impl TensorFile {
         file.read_exact(&mut header).map_err(fault)?;
         let header = serde_json::from_slice(&header)
             .map_err(|error| format!("the header of {}: {error}", path.display()))?;
-        Ok(TensorFile { file, header, begin: 8 + length })
+        Ok(TensorFile { file, header, begin: 8 + length, length: bytes })
     }
 
-    /// The matrix called `name`.
-    pub(super) fn matrix(&mut self, name: &str) -> Result<Array2<f32>, String> {
-        let (shape, numbers) = self.numbers(name)?;
+    /// The matrix called `name`: whole numbers (`I8`) with the scales called `name.scale`, or floats, which are rounded.
+    pub(crate) fn scaled_matrix(&mut self, name: &str) -> Result<ScaledMatrix, String> {
+        let (dtype, shape, bytes) = self.bytes(name)?;
         let [rows, columns] = shape[..] else {
             return Err(format!("tensor {name} is not a matrix"));
         };
-        Array2::from_shape_vec((rows, columns), numbers)
-            .map_err(|error| format!("tensor {name}: {error}"))
+        if dtype != "I8" {
+            return Ok(ScaledMatrix::quantize(columns, &floats(name, &dtype, &bytes)?));
+        }
+        let scales = self.vector(&format!("{name}.scale"))?;
+        if scales.len() != rows {
+            return Err(format!("tensor {name}: rows and scales differ in number"));
+        }
+        let values = bytes.into_iter().map(u8::cast_signed).collect();
+        Ok(ScaledMatrix { rows, columns, values, scales })
     }
 
-    /// The vector called `name`.
-    pub(super) fn vector(&mut self, name: &str) -> Result<Array1<f32>, String> {
-        Ok(Array1::from(self.numbers(name)?.1))
+    /// All numbers of the tensor called `name`.
+    pub(crate) fn vector(&mut self, name: &str) -> Result<Vec<f32>, String> {
+        let (dtype, _, bytes) = self.bytes(name)?;
+        floats(name, &dtype, &bytes)
     }
 
-    fn numbers(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f32>), String> {
+    /// The type, the shape and the bytes of a tensor.
+    fn bytes(&mut self, name: &str) -> Result<(String, Vec<usize>, Vec<u8>), String> {
         let row = self
             .header
             .get(name)
             .or_else(|| self.header.get(format!("bert.{name}")))
             .ok_or_else(|| format!("tensor {name} is missing"))?;
-        if row["dtype"] != "F32" {
-            return Err(format!("tensor {name} is of type {}, not F32", row["dtype"]));
-        }
+        let dtype = row["dtype"].as_str().unwrap_or_default().to_owned();
+        let size = if dtype == "I8" { 1 } else { 4 };
         let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
         let list = |value: &Value| -> Vec<usize> {
             value.as_array().into_iter().flatten().filter_map(whole).collect()
         };
         let (shape, place) = (list(&row["shape"]), list(&row["data_offsets"]));
-        let count: usize = shape.iter().product();
+        let count = shape.iter().try_fold(size, |count: usize, it| count.checked_mul(*it));
         let [from, to] = place[..] else {
             return Err(format!("tensor {name} has no offsets"));
         };
-        if to.checked_sub(from) != count.checked_mul(4) {
+        if to.checked_sub(from) != count || to as u64 > self.length {
             return Err(format!("tensor {name}: size and shape differ"));
         }
         let mut bytes = vec![0; to - from];
@@ -75,7 +87,13 @@ impl TensorFile {
             .seek(SeekFrom::Start(self.begin + from as u64))
             .and_then(|_| self.file.read_exact(&mut bytes))
             .map_err(|error| format!("tensor {name}: {error}"))?;
-        let numbers = bytes.as_chunks::<4>().0.iter();
-        Ok((shape, numbers.map(|number| f32::from_le_bytes(*number)).collect()))
+        Ok((dtype, shape, bytes))
     }
+}
+
+fn floats(name: &str, dtype: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
+    if dtype != "F32" {
+        return Err(format!("tensor {name} is of type {dtype}, not F32"));
+    }
+    Ok(bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect())
 }

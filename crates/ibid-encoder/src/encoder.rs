@@ -1,0 +1,277 @@
+//! The forward pass of BERT (Devlin and others 2019).
+use std::ops::Range;
+
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
+use rten_simd::{SimdOp as _, SimdUnaryOp as _};
+use rten_tensor::NdTensorView;
+use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
+use serde_json::Value;
+
+use crate::linear::{ByteProduct, Linear};
+use crate::scaled_matrix::ScaledMatrix;
+use crate::tensors::TensorFile;
+
+/// Scales each row to mean 0 and variance 1, then by learned factors.
+struct LayerNorm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    epsilon: f32,
+}
+
+struct EncoderLayer {
+    /// Queries, keys and values side by side.
+    query_key_value: Linear,
+    attended: Linear,
+    attended_norm: LayerNorm,
+    wide: Linear,
+    narrow: Linear,
+    norm: LayerNorm,
+}
+
+/// The model without its tokenizer.
+pub(crate) struct Encoder {
+    words: ScaledMatrix,
+    places: ScaledMatrix,
+    /// The token type embedding of a single text.
+    kind: Vec<f32>,
+    norm: LayerNorm,
+    layers: Vec<EncoderLayer>,
+    heads: usize,
+}
+
+/// What multiplies matrices in one thread, and the number of heads of attention.
+struct Products {
+    bytes: ByteProduct,
+    floats: GemmExecutor<f32>,
+    heads: usize,
+}
+
+impl Products {
+    fn new(heads: usize) -> Products {
+        Products { bytes: ByteProduct::new(), floats: GemmExecutor::default(), heads }
+    }
+}
+
+impl Encoder {
+    pub(crate) fn load(config: &Value, tensors: &mut TensorFile) -> Result<Encoder, String> {
+        let number = |name: &str| {
+            let it = config[name].as_u64().and_then(|number| usize::try_from(number).ok());
+            it.filter(|it| *it > 0).ok_or_else(|| format!("config.json has no {name}"))
+        };
+        let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
+        let words = tensors.scaled_matrix("embeddings.word_embeddings.weight")?;
+        let heads = number("num_attention_heads")?;
+        let products = Products::new(heads);
+        if words.columns == 0 || !words.columns.is_multiple_of(heads) {
+            return Err("the width is not a multiple of the number of heads".to_owned());
+        }
+        let mut kind = tensors.vector("embeddings.token_type_embeddings.weight")?;
+        kind.truncate(words.columns);
+        let layers = (0..number("num_hidden_layers")?)
+            .map(|nth| EncoderLayer::load(nth, words.columns, &products, (tensors, epsilon)))
+            .collect::<Result<Vec<EncoderLayer>, String>>()?;
+        let places = tensors.scaled_matrix("embeddings.position_embeddings.weight")?;
+        if places.columns != words.columns || kind.len() != words.columns {
+            return Err("the embeddings differ in width".to_owned());
+        }
+        if words.rows == 0 || places.rows == 0 {
+            return Err("the embeddings are empty".to_owned());
+        }
+        let norm = LayerNorm::load("embeddings.LayerNorm", words.columns, (tensors, epsilon))?;
+        Ok(Encoder { words, places, kind, norm, layers, heads })
+    }
+
+    /// The maximum number of tokens of one text.
+    pub(crate) fn max_tokens(&self) -> usize {
+        self.places.rows
+    }
+
+    /// The mean of the token embeddings of each text. The tokens of all texts are multiplied together.
+    pub(crate) fn embed(&self, texts: &[&[usize]]) -> Vec<Vec<f32>> {
+        let width = self.words.columns;
+        let mut rows = Vec::with_capacity(texts.len());
+        let mut end = 0;
+        for text in texts {
+            rows.push(end..end + text.len());
+            end += text.len();
+        }
+        let mut x = vec![0.0; end * width];
+        let places = texts.iter().flat_map(|text| text.iter().enumerate());
+        for (row, (place, id)) in x.chunks_exact_mut(width).zip(places) {
+            row.copy_from_slice(&self.kind);
+            self.words.add_row((*id).min(self.words.rows - 1), row);
+            self.places.add_row(place.min(self.places.rows - 1), row);
+        }
+        self.norm.apply(&mut x);
+        let products = Products::new(self.heads);
+        for layer in &self.layers {
+            x = layer.forward(x, &rows, &products);
+        }
+        rows.into_iter().map(|rows| mean(&x[rows.start * width..rows.end * width], width)).collect()
+    }
+}
+
+/// The mean of the rows of `x`.
+fn mean(x: &[f32], width: usize) -> Vec<f32> {
+    let mut sum = vec![0.0; width];
+    for row in x.chunks_exact(width) {
+        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    }
+    let rows = (x.len() / width).max(1) as f32;
+    sum.iter_mut().for_each(|it| *it /= rows);
+    sum
+}
+
+impl EncoderLayer {
+    fn load(
+        nth: usize,
+        width: usize,
+        products: &Products,
+        (tensors, epsilon): (&mut TensorFile, f32),
+    ) -> Result<EncoderLayer, String> {
+        let name = |rest: &str| format!("encoder.layer.{nth}.{rest}");
+        let parts = ["query", "key", "value"].map(|it| name(&format!("attention.self.{it}")));
+        let mut query_key_value = Linear::load(&parts, &products.bytes, tensors)?;
+        query_key_value.scale_outputs(0..width, ((width / products.heads) as f32).sqrt().recip());
+        let mut linear = |it: &str| Linear::load(&[name(it)], &products.bytes, tensors);
+        let attended = linear("attention.output.dense")?;
+        let wide = linear("intermediate.dense")?;
+        let narrow = linear("output.dense")?;
+        let fits = wide.outputs() > 0
+            && query_key_value.fits(width, 3 * width)
+            && attended.fits(width, width)
+            && wide.fits(width, wide.outputs())
+            && narrow.fits(wide.outputs(), width);
+        if !fits {
+            return Err(format!("the weights of layer {nth} differ in width"));
+        }
+        let mut norm = |it: &str| LayerNorm::load(&name(it), width, (tensors, epsilon));
+        Ok(EncoderLayer {
+            attended_norm: norm("attention.output.LayerNorm")?,
+            norm: norm("output.LayerNorm")?,
+            query_key_value,
+            attended,
+            wide,
+            narrow,
+        })
+    }
+
+    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], products: &Products) -> Vec<f32> {
+        let width = self.attended.outputs();
+        let triples = self.query_key_value.apply(&products.bytes, &x);
+        let mut mixed = vec![0.0; x.len()];
+        for text in texts {
+            let triples = &triples[text.start * 3 * width..text.end * 3 * width];
+            let mixed = &mut mixed[text.start * width..text.end * width];
+            attention(products, text.len(), triples, mixed);
+        }
+        let mut out = self.attended.apply(&products.bytes, &mixed);
+        add(&mut out, &x);
+        self.attended_norm.apply(&mut out);
+        let mut wide = self.wide.apply(&products.bytes, &out);
+        Gelu {}.map_mut(&mut wide);
+        let mut last = self.narrow.apply(&products.bytes, &wide);
+        add(&mut last, &out);
+        self.norm.apply(&mut last);
+        last
+    }
+}
+
+fn add(x: &mut [f32], other: &[f32]) {
+    x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
+}
+
+/// Writes to `out`, for each token of a text and each head, the mean of the values weighted by how well the token's query
+/// matches their keys. `triples` holds queries, keys and values side by side.
+fn attention(products: &Products, tokens: usize, triples: &[f32], out: &mut [f32]) {
+    let width = out.len() / tokens.max(1);
+    let head_width = width / products.heads;
+    let mut weights = vec![0.0; tokens * tokens];
+    let mut attended = vec![0.0; tokens * head_width];
+    for head in 0..products.heads {
+        let part = |nth: usize, transposed: bool| {
+            let from = &triples[nth * width + head * head_width..];
+            let (shape, strides) = match transposed {
+                false => ([tokens, head_width], [3 * width, 1]),
+                true => ([head_width, tokens], [1, 3 * width]),
+            };
+            NdTensorView::<f32, 2>::from_slice_with_strides(shape, from, strides)
+        };
+        let (Ok(query), Ok(key), Ok(value)) = (part(0, false), part(1, true), part(2, false))
+        else {
+            continue;
+        };
+        multiply(&products.floats, query, key, &mut weights);
+        for row in weights.chunks_exact_mut(tokens) {
+            Softmax::new_mut(row).dispatch();
+        }
+        let rows = NdTensorView::<f32, 2>::from_data([tokens, tokens], &weights[..]);
+        multiply(&products.floats, rows, value, &mut attended);
+        for (out, row) in out.chunks_exact_mut(width).zip(attended.chunks_exact(head_width)) {
+            out[head * head_width..][..head_width].copy_from_slice(row);
+        }
+    }
+}
+
+fn multiply(
+    gemm: &GemmExecutor<f32>,
+    a: NdTensorView<f32, 2>,
+    b: NdTensorView<f32, 2>,
+    out: &mut [f32],
+) {
+    let (a, b) = (GemmInputA::Unpacked(a), GemmInputB::Unpacked(b));
+    let done = gemm.gemm(out, a, b, GemmOptions::default());
+    debug_assert!(done.is_ok(), "the sizes fit, as loading has checked");
+}
+
+impl LayerNorm {
+    fn load(
+        name: &str,
+        width: usize,
+        (tensors, epsilon): (&mut TensorFile, f32),
+    ) -> Result<LayerNorm, String> {
+        let weight = tensors.vector(&format!("{name}.weight"))?;
+        let bias = tensors.vector(&format!("{name}.bias"))?;
+        if weight.len() != width || bias.len() != width {
+            return Err(format!("tensor {name} is not as wide as the model"));
+        }
+        Ok(LayerNorm { weight, bias, epsilon })
+    }
+
+    fn apply(&self, x: &mut [f32]) {
+        let width = self.weight.len() as f32;
+        for row in x.chunks_exact_mut(self.weight.len()) {
+            let mean = Sum::new(row).dispatch() / width;
+            let variance = SumSquareSub::new(row, mean).dispatch() / width;
+            let options = NormalizeOptions {
+                pre_scale_bias: mean,
+                scale: (variance + self.epsilon).sqrt().recip(),
+                element_scale: Some(&self.weight),
+                element_bias: Some(&self.bias),
+                ..NormalizeOptions::default()
+            };
+            Normalize::new_mut(row, options).dispatch();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_norm_brings_rows_to_mean_nought_and_variance_one() {
+        let norm = LayerNorm { weight: vec![1.0, 1.0], bias: vec![0.0, 0.5], epsilon: 0.0 };
+        let mut x = [1.0, 3.0];
+        norm.apply(&mut x);
+        assert_eq!(x, [-1.0, 1.5]);
+    }
+
+    #[test]
+    fn attention_to_one_key_gives_its_value() {
+        let triples = [20.0, 0.0, 20.0, 0.0, 1.0, 2.0, 0.0, 20.0, 0.0, 20.0, 3.0, 4.0];
+        let mut out = [0.0; 4];
+        attention(&Products::new(1), 2, &triples, &mut out);
+        assert!(out.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-3));
+    }
+}

@@ -1,0 +1,12 @@
+//! A small BERT that runs in the program: texts become vectors of similar meaning ([`Bert`]).
+//!
+//! Start with [`Bert`]. Models behind an address, and what is done with vectors, are in `ibid-index`. This is a crate of its own
+//! because its loops are optimised in every build.
+mod bert;
+mod encoder;
+mod linear;
+mod scaled_matrix;
+mod tensors;
+mod wordpiece;
+
+pub use bert::Bert;

@@ -1,0 +1,38 @@
+//! Finds evidence by meaning where the words asked for find none.
+use ibid_core::domain::Evidence;
+use ibid_core::ports::{EventLog, Ranker};
+use ibid_core::record::{Event, LogSource};
+use ibid_core::{ErrorKind, Result};
+
+use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
+use crate::thresholds::MIN_FOUND_ASPECT;
+
+/// Whether none of the evidence has most of the words asked for: the pages may say it in others.
+pub(crate) fn words_fail<'e>(
+    scorer: &mut RelevanceScorer,
+    mut found: impl Iterator<Item = &'e Evidence>,
+) -> bool {
+    !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
+}
+
+/// Has the ranker compare the sentences of the pages with the question, if it compares meaning. Without its answer, words
+/// decide alone.
+pub(crate) async fn compare_meaning(
+    log: &EventLog,
+    ranker: &dyn Ranker,
+    scorer: &mut RelevanceScorer,
+    pages: &[(PageInput<'_>, PageSentences)],
+) -> Result<()> {
+    let claims = scorer.sentences_to_compare(pages);
+    let texts: Vec<&str> = claims.iter().map(String::as_str).collect();
+    match ranker.similarity(scorer.question(), &texts).await {
+        Ok(similarity) => scorer.learn_similarity(claims, similarity),
+        Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
+        Err(failed) => log.emit(Event::Log {
+            level: "warn".to_owned(),
+            message: format!("comparing meaning: {}", failed.chain()),
+            source: Some(LogSource::Service),
+        }),
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! How similar sentences are to the question in meaning, where an embedding model says so.
+use std::collections::HashSet;
+
+use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
+use crate::thresholds::{FULL_SIMILARITY, MIN_SIMILARITY};
+
+use super::page::{PageInput, PageSentences};
+use super::scorer::RelevanceScorer;
+
+/// Sentences that are compared in one round. Those of the best pages come first.
+const MAX_COMPARED: usize = 400;
+
+impl RelevanceScorer {
+    /// The sentences of a round's pages that may be evidence and were not compared yet, each once, as claims.
+    pub(crate) fn sentences_to_compare(
+        &self,
+        pages: &[(PageInput<'_>, PageSentences)],
+    ) -> Vec<String> {
+        let words = &self.words.sentence;
+        let mut seen = HashSet::new();
+        let texts = pages.iter().flat_map(|(input, sentences)| {
+            let page = input.page;
+            let fit = |n: &&usize| {
+                fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
+            };
+            let numbers = sentences.lines.iter().map(|line| &line.0).filter(fit);
+            numbers.map(|n| claim_text(page.sentence(*n), words)).collect::<Vec<_>>()
+        });
+        texts
+            .filter(|text| !self.similarity.contains_key(text) && seen.insert(text.clone()))
+            .take(MAX_COMPARED)
+            .collect()
+    }
+
+    /// Takes in how similar each claim is to the question: -1 to 1, besides the subject that most of them share.
+    pub(crate) fn learn_similarity(&mut self, claims: Vec<String>, similarity: Vec<f32>) {
+        let width = FULL_SIMILARITY - MIN_SIMILARITY;
+        let scaled =
+            similarity.into_iter().map(|it| ((it - MIN_SIMILARITY) / width).clamp(0.0, 1.0));
+        self.similarity.extend(claims.into_iter().zip(scaled));
+    }
+
+    /// How far a claim means what the question asks, 0 to 1; `None` where nothing compared them.
+    pub(crate) fn similarity(&self, claim: &str) -> Option<f32> {
+        self.similarity.get(claim).copied()
+    }
+}

@@ -18,6 +18,7 @@ use super::dialect::Dialect;
 use super::providers::ModelTarget;
 use super::request::{LimitField, ModelSettings};
 use super::sink_once::SinkOnce;
+use super::token_estimate::max_input_tokens;
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
@@ -28,6 +29,9 @@ const MAX_ADAPTATIONS: u32 = 8;
 /// Room for the reasoning of a model of which nothing is known, in tokens. Models have been seen to reason for 1,152 to
 /// 1,408 tokens about an answer of 120.
 const UNKNOWN_ROOM: u32 = 2_048;
+
+/// Of a context window, one in so many parts may be wanted for an answer, however long the prompt is.
+const WINDOW_PARTS: u32 = 3;
 
 /// The words of effort that nearly all services with a control of reasoning accept.
 const COMMON_EFFORTS: [&str; 3] = ["low", "medium", "high"];
@@ -52,6 +56,8 @@ pub fn max_output_tokens(prompt: &Prompt, default: u32) -> u32 {
 pub struct LearnedModel {
     dialect: Dialect,
     max_output: Option<u32>,
+    /// Context window in tokens, if known.
+    window: Option<u32>,
     state: Mutex<LearnedState>,
     /// Where refusals are remembered for later processes.
     memory: Option<ModelMemory>,
@@ -88,7 +94,13 @@ impl LearnedModel {
             answered_at_once: false,
             is_tight: false,
         };
-        LearnedModel { dialect, max_output, state: Mutex::new(state), memory: None }
+        LearnedModel { dialect, max_output, window: None, state: Mutex::new(state), memory: None }
+    }
+
+    /// The record of a model with a context window of so many tokens: no answer is wanted for which it has no room.
+    pub fn with_window(mut self, window: Option<u64>) -> LearnedModel {
+        self.window = window.and_then(|it| u32::try_from(it).ok());
+        self
     }
 
     /// The record with what earlier processes were refused, and which remembers what this one is.
@@ -143,7 +155,13 @@ impl LearnedModel {
         // Twice what was seen: how long a model reasons varies from call to call.
         let room = if state.is_tight { reasoned } else { expected.max(reasoned.saturating_mul(2)) };
         let wanted = answer.saturating_add(room).saturating_add(more);
-        wanted.min(self.max_output.unwrap_or(u32::MAX)).max(answer)
+        let wanted = wanted.min(self.max_output.unwrap_or(u32::MAX)).max(answer);
+        // What the prompt takes is estimated from above, so an answer of a third of the window is tried in any case.
+        let fits = self.window.map_or(u32::MAX, |window| {
+            let prompt = u32::try_from(max_input_tokens(prompt)).unwrap_or(u32::MAX);
+            window.saturating_sub(prompt).max(answer.min(window / WINDOW_PARTS))
+        });
+        wanted.min(fits)
     }
 
     /// Remembers that the service refused the parameter `name`. Returns whether the request can be sent in another form.

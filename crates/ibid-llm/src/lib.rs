@@ -36,6 +36,7 @@ pub mod sse;
 pub mod stack;
 mod think;
 pub mod throttle;
+mod token_estimate;
 
 pub use adaptive::{AdaptiveModel, LearnedModel, LearnedModels};
 pub use capabilities::{ModelCapabilities, ModelTable, Parameter, Reasoning, SchemaMode};

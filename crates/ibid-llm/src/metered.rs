@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use super::adaptive::LearnedModel;
 use super::cost_budget::{CallCost, CostBudget, Reservation};
 use super::prices::Price;
+pub use super::token_estimate::max_input_tokens;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use ibid_net::service_error::ServiceError;
@@ -23,13 +24,6 @@ const MAX_WAIT: Duration = Duration::from_secs(1200);
 
 /// Maximum plausible token count; no model reaches it.
 const MAX_TOKENS: u64 = 20_000_000;
-
-/// Tokens that providers add around a message, at most.
-const MESSAGE_OVERHEAD: u64 = 16;
-
-/// Tokens that providers add around a schema, at most. Some are sent the schema as a tool and bill the tool instructions
-/// as well.
-const SCHEMA_OVERHEAD: u64 = 500;
 
 /// A model whose calls are paid from a [`CostBudget`].
 pub struct MeteredModel {
@@ -218,24 +212,6 @@ impl LanguageModel for MeteredModel {
 pub fn is_finishing(purpose: &str) -> bool {
     let step = purpose.split(['.', '-', '_', '/', ':', ' ']).next();
     step.is_some_and(|step| FINISHING.contains(&step))
-}
-
-/// Estimates the tokens of `prompt` from above: one per three bytes, and one per digit, because several tokenizers
-/// split numbers into digits. English has about four bytes per token; scripts with three bytes per letter have about
-/// one token per letter. The overhead of messages and schemas is added.
-pub fn max_input_tokens(prompt: &Prompt) -> u64 {
-    let tokens = |text: &str| {
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        ((text.len() - digits).div_ceil(3) + digits) as u64
-    };
-    let turns: u64 =
-        prompt.messages.iter().map(|message| tokens(&message.text) + MESSAGE_OVERHEAD).sum();
-    let system = prompt.system.as_deref().map_or(0, |system| tokens(system) + MESSAGE_OVERHEAD);
-    let schema = prompt
-        .schema
-        .as_ref()
-        .map_or(0, |schema| tokens(&schema.json.to_string()) + SCHEMA_OVERHEAD);
-    turns + system + schema
 }
 
 #[cfg(test)]

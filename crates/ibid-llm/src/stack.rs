@@ -123,6 +123,7 @@ fn learned(spec: &ModelSpec, shared: &SharedModels) -> Arc<LearnedModel> {
     shared.learned.get(&spec.target, || {
         let settings = provider.settings_with(&spec.target.model, &spec.known);
         LearnedModel::new(provider.dialect, settings, spec.known.max_output)
+            .with_window(spec.window)
     })
 }
 

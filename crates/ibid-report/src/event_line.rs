@@ -298,7 +298,8 @@ fn researchers_text(progress: &RuntimeProgress) -> String {
     );
     match (progress.quality_gate_status, &progress.quality_gate_reason) {
         (GateStatus::None, _) => {}
-        (GateStatus::Pass, _) => text += "; gate passed",
+        (GateStatus::Pass, None) => text += "; gate passed",
+        (GateStatus::Pass, Some(reason)) => text += &format!("; gate passed, but {reason}"),
         (GateStatus::Retry, None) => text += "; gate not passed",
         (GateStatus::Retry, Some(reason)) => text += &format!("; gate not passed: {reason}"),
     }

@@ -71,7 +71,7 @@ fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Val
         "topics": topics,
         "topic_queries": topic_queries(plan),
         "complexity": plan.complexity,
-        "multi_query": expand_queries(brief, plan)?,
+        "multi_query": expand_queries(brief, plan, question.method.breadth)?,
     }))
 }
 

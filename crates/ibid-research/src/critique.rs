@@ -13,6 +13,7 @@ use ibid_core::record::Event;
 
 use super::draft::ReportDraft;
 use super::gather::ResearchLoop;
+use super::heuristic::compose::max_words;
 use super::llm_session::LlmSession;
 use patch::DraftPatcher;
 use proposal::{DraftChange, DraftResearch};
@@ -31,6 +32,8 @@ pub(crate) async fn criticize(
     if question.mode != OutputMode::Report || !research.has_writer {
         return Ok(draft);
     }
+    let bound = question.method.final_report_max_length;
+    let most = (bound > 0).then(|| max_words(bound));
     let mut rejected: Vec<DraftChange> = Vec::new();
     for round in 1..=MAX_ROUNDS {
         let found =
@@ -44,7 +47,8 @@ pub(crate) async fn criticize(
         if proposed.is_empty() {
             break;
         }
-        let mut patcher = DraftPatcher::new(found, &mut research.scorer, draft);
+        let patcher = DraftPatcher::new(found, &mut research.scorer, draft);
+        let mut patcher = patcher.within(most);
         let changes: Vec<DraftChange> = proposed.iter().map(|it| it.change.clone()).collect();
         let objections = patcher.apply_all(proposed)?;
         draft = patcher.into_draft();

@@ -74,6 +74,8 @@ use llm_session::LlmSession;
 use run_context::RunContext;
 use write::Revision;
 
+use std::collections::BTreeSet;
+
 use ibid_core::Result;
 use ibid_core::domain::{Brief, OutputMode, Plan, QueryExpansion, Question, Report, RunId};
 use ibid_core::ports::{EventLog, NoSteering, Providers, RoleModels};
@@ -100,7 +102,10 @@ pub async fn research(
     log.set_phase(Phase::Plan, None);
     let plan = match &question.given {
         Some(given) => given.plan.clone(),
-        None => plan::build_plan(&mut llm, question, &brief, intake.planned).await?,
+        None => {
+            let found = prefetched.as_ref().map(|it| it.words()).unwrap_or_default();
+            plan::build_plan(&mut llm, question, &brief, intake.planned, &found).await?
+        }
     };
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
@@ -166,7 +171,9 @@ pub async fn plan_by_model(
     let mut llm = LlmSession::new(models, log);
     let nothing = std::future::ready(Ok(()));
     let intake = intake::refine(&mut llm, &NoSteering, log, question, nothing).await?;
-    let plan = plan::build_plan(&mut llm, question, &intake.brief, intake.planned).await?;
+    let plan =
+        plan::build_plan(&mut llm, question, &intake.brief, intake.planned, &BTreeSet::new())
+            .await?;
     Ok((intake.brief, plan))
 }
 
@@ -183,12 +190,12 @@ pub fn plan_by_heuristics(question: &Question) -> Result<(Brief, Plan)> {
     Ok((brief, plan))
 }
 
-/// The queries for each item of a plan: its own words, rephrased, broader and narrower.
+/// The queries for each item of a plan: its own words, rephrased, broader and narrower, and more at a `breadth` above the standard.
 ///
 /// # Errors
 /// `Internal` when the query templates cannot be read.
-pub fn expand_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
-    heuristic::queries::expand_plan_queries(brief, plan)
+pub fn expand_queries(brief: &Brief, plan: &Plan, breadth: u32) -> Result<Vec<QueryExpansion>> {
+    heuristic::queries::expand_plan_queries(brief, plan, breadth)
 }
 
 /// The plan of a brief, without a model.

@@ -1,11 +1,15 @@
 //! Makes the plan: the checklist of what a complete answer must say.
+mod item_relevance;
+
 use crate::thresholds::MIN_CORE_ITEM_OVERLAP;
 use crate::thresholds::MIN_SAME_ASKS_OVERLAP;
+use std::collections::BTreeSet;
+
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
-    Brief, ChecklistItem, Complexity, Effort, ItemId, ModelRole, Plan, Question, QuestionKind,
-    SearchTask, SectionPlan, Strategy, WritingPlan,
+    Brief, ChecklistItem, Complexity, Effort, ItemId, ModelRole, Plan, Question, SearchTask,
+    SectionPlan, Strategy, WritingPlan,
 };
 use ibid_core::ports::{Prompt, RoleModel};
 
@@ -13,16 +17,14 @@ use super::ask::{
     self, TypedAnswer,
     shapes::{PlanPrompt, PlanReply, PlannedItem, add_change_requests, language_name},
 };
+use super::heuristic::instructions::leaves_out_sources;
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::planned_headings::with_safe_headings;
 use super::prompts::{self, fill_template};
 use super::query_policy::add_subject;
-
-/// Words of items that are about the report: small models confuse the form of a plan with its subject.
-const REPORT_FORM_WORDS: [&str; 8] =
-    ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
+use item_relevance::{is_about_report, is_foreign, repeats, strays_from_question};
 
 /// Words of section titles that name what code makes: small models list the fields of the plan as sections.
 const FORM_TITLE_WORDS: [&str; 12] = [
@@ -38,79 +40,6 @@ const FORM_TITLE_WORDS: [&str; 12] = [
     "search",
     "source",
     "task",
-];
-
-/// Letters that two words share at their beginning if they are forms of one.
-const MIN_SHARED_LETTERS: usize = 4;
-
-/// Words of items that ask what an answer rests or depends on.
-const DEPENDENCE_WORDS: [&str; 28] = [
-    "affect",
-    "cause",
-    "change",
-    "compare",
-    "condition",
-    "debate",
-    "depend",
-    "determine",
-    "difference",
-    "effect",
-    "estimate",
-    "evidence",
-    "exception",
-    "factor",
-    "history",
-    "impact",
-    "influence",
-    "limit",
-    "measure",
-    "mechanism",
-    "method",
-    "range",
-    "reason",
-    "reliable",
-    "research",
-    "study",
-    "uncertain",
-    "vary",
-];
-
-/// Words of items that ask for another side of the subject. Small models plan "environmental impacts of green roofs" whatever is asked of
-/// them.
-const OTHER_SIDE_WORDS: [&str; 17] = [
-    "advantage",
-    "aesthetics",
-    "benefit",
-    "challenge",
-    "design",
-    "disadvantage",
-    "drawback",
-    "economy",
-    "environmental",
-    "future",
-    "importance",
-    "market",
-    "outlook",
-    "performance",
-    "popularity",
-    "sustainability",
-    "trend",
-];
-
-/// Words that make no other item of one.
-const GENERIC_WORDS: [&str; 12] = [
-    "analysis",
-    "data",
-    "detail",
-    "example",
-    "fact",
-    "finding",
-    "information",
-    "overview",
-    "report",
-    "research",
-    "result",
-    "study",
 ];
 
 /// The reply of the planner, with the model that recorded its usage.
@@ -136,12 +65,27 @@ pub(crate) fn is_planned_by_code(question: &Question) -> bool {
     question.method.effort == Effort::Quick && !question.approve && !question.clarify
 }
 
-/// The plan for `brief`, by a model if there is one. `requested` is the reply of the planner, if it was called before.
+/// The plan for `brief`, by a model if there is one. `requested` is the reply of the planner, if it was called before,
+/// and `found` are the words of what the question's own words have found.
 pub(crate) async fn build_plan<'a>(
     llm: &mut LlmSession<'a>,
     question: &Question,
     brief: &Brief,
     requested: Option<PlanAnswer<'a>>,
+    found: &BTreeSet<String>,
+) -> Result<Plan> {
+    let mut plan = first_plan(llm, question, brief, requested, found).await?;
+    // A model that refines the question may leave that out.
+    plan.writing.bibliography &= !leaves_out_sources(&question.text)?;
+    Ok(plan)
+}
+
+async fn first_plan<'a>(
+    llm: &mut LlmSession<'a>,
+    question: &Question,
+    brief: &Brief,
+    requested: Option<PlanAnswer<'a>>,
+    found: &BTreeSet<String>,
 ) -> Result<Plan> {
     let role = ModelRole::Planner;
     let role_model = match is_planned_by_code(question) {
@@ -160,7 +104,7 @@ pub(crate) async fn build_plan<'a>(
         Ok(it) => {
             let own = build_heuristic_plan(brief)?;
             let reply = with_safe_headings(brief, it.value)?;
-            let mut plan = plan_from_reply(brief, &reply, own.clone()).unwrap_or(own);
+            let mut plan = plan_from_reply(brief, &reply, own.clone(), found).unwrap_or(own);
             plan.search_tasks = search_tasks(question, brief, &reply);
             Ok(plan)
         }
@@ -199,9 +143,12 @@ pub(crate) async fn revise_plan(
     match answer {
         Ok(it) => {
             let reply = with_safe_headings(brief, it.value)?;
-            let plan = plan_from_reply(brief, &reply, build_heuristic_plan(brief)?);
+            let plan =
+                plan_from_reply(brief, &reply, build_heuristic_plan(brief)?, &BTreeSet::new());
+            let unlisted = leaves_out_sources(&question.text)?;
             Ok(plan.map(|mut plan| {
                 plan.search_tasks = search_tasks(question, brief, &reply);
+                plan.writing.bibliography &= !unlisted;
                 plan
             }))
         }
@@ -214,6 +161,9 @@ fn search_tasks(question: &Question, brief: &Brief, planned: &PlanReply) -> Vec<
     let mut tasks = planned.valid_tasks(brief.effective_question(), search_task_count(question));
     let subject: Vec<String> = brief.subjects.iter().flat_map(|it| content_stems(it)).collect();
     // A search may ask for any side of the subject.
+    for task in &mut tasks {
+        task.query = add_subject(brief, std::mem::take(&mut task.query));
+    }
     tasks.retain(|task| {
         content_stems(&task.query).iter().any(|stem| subject.contains(stem))
             || !strays_from_question(brief, "", &task.query)
@@ -237,12 +187,18 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
 
 /// The plan from a model's answer. The question itself is always an item, and if there are too few, those of
 /// the heuristic plan are added.
-fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan> {
+fn plan_from_reply(
+    brief: &Brief,
+    planned: &PlanReply,
+    own: Plan,
+    found: &BTreeSet<String>,
+) -> Option<Plan> {
     let mut items: Vec<(Option<u32>, ChecklistItem)> = Vec::new();
     let mut sound: Vec<(u32, &PlannedItem)> = Vec::new();
     for (nth, item) in planned.valid_items() {
         let struck = is_about_report(brief, item)
             || strays_from_question(brief, &item.heading, &item.asks)
+            || is_foreign(brief, item, found)
             || sound.iter().any(|earlier| repeats(brief, earlier.1, item));
         if !struck {
             sound.push((nth, item));
@@ -301,70 +257,6 @@ fn has_main_question(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
         stem_overlap(&brief.question, &item.1.asks) >= MIN_CORE_ITEM_OVERLAP
             && brief.subjects.iter().all(names)
     })
-}
-
-/// Whether an item is about the report and not the question.
-fn is_about_report(brief: &Brief, item: &PlannedItem) -> bool {
-    let matter = format!("{} {}", brief.question, brief.key_terms.join(" "));
-    let matter = content_stems(&matter);
-    let own = content_stems(&item.asks);
-    let form = |text: &String| REPORT_FORM_WORDS.iter().any(|word| stem(word) == *text);
-    own.iter().any(form) && !own.iter().any(|plan| matter.contains(plan))
-}
-
-/// Whether an item names somebody or something that the question does not, and says nothing of its subject. Small models
-/// plan `the average rainfall in the United States` for a question about green roofs.
-fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> bool {
-    let Some(subject) = brief.subjects.first() else {
-        return false;
-    };
-    let subject = content_stems(subject);
-    let own = content_stems(&format!("{heading} {asks}"));
-    let question = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
-    if subject.is_empty() {
-        return false;
-    }
-    if own.iter().any(|stem| subject.contains(stem)) {
-        return asks_one_thing(brief.kind) && !serves(&own, &subject, &question);
-    }
-    // The first word of a sentence is capitalised in any case.
-    let names = asks.split_whitespace().skip(1);
-    let mut names = names.filter(|word| word.starts_with(char::is_uppercase));
-    names.any(|name| content_stems(name).iter().any(|stem| !question.contains(stem)))
-}
-
-/// Whether an item is an `earlier` one under another heading: "Rain retention studies" after "Mechanisms of rain retention".
-fn repeats(brief: &Brief, earlier: &PlannedItem, item: &PlannedItem) -> bool {
-    let subject: Vec<String> = brief.subjects.iter().flat_map(|text| content_stems(text)).collect();
-    let known = content_stems(&format!("{} {}", earlier.heading, earlier.asks));
-    let own = content_stems(&item.heading);
-    let plain = |text: &String| GENERIC_WORDS.iter().any(|word| stem(word) == *text);
-    own.iter().all(|text| subject.contains(text) || plain(text) || known.contains(text))
-}
-
-/// Whether a kind of question asks for one thing, so that another side of the subject is none of it.
-fn asks_one_thing(kind: QuestionKind) -> bool {
-    use QuestionKind::{Causal, Quantity, When, Where, Who, Why, YesNo};
-    matches!(kind, Causal | Quantity | When | Where | Who | Why | YesNo)
-}
-
-/// Whether an item's words have one of the question's beyond the subject, in any form ("rainfall" for "rain"), or one that
-/// asks what an answer depends on.
-fn serves(own: &[String], subject: &[String], question: &[String]) -> bool {
-    let related = |a: &str, b: &str| {
-        let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-        shared >= MIN_SHARED_LETTERS.min(a.chars().count()).min(b.chars().count())
-    };
-    let of_question = question.iter().filter(|stem| !subject.contains(stem));
-    let of_question: Vec<&String> = of_question.collect();
-    let mut own = own.iter().filter(|stem| !subject.contains(stem));
-    let is_of = |words: &[&str], stem: &String| words.iter().any(|word| self::stem(word) == *stem);
-    let other_side = own.clone().any(|stem| is_of(&OTHER_SIDE_WORDS, stem));
-    of_question.is_empty()
-        || own.any(|stem| {
-            of_question.iter().any(|asked| related(stem, asked))
-                || !other_side && is_of(&DEPENDENCE_WORDS, stem)
-        })
 }
 
 fn item(brief: &Brief, planned: &PlannedItem) -> ChecklistItem {
@@ -454,23 +346,15 @@ pub(crate) fn build_heuristic_plan(brief: &Brief) -> Result<Plan> {
 mod tests {
     use super::*;
     use crate::test_support;
+    use ibid_core::domain::QuestionKind;
 
-    fn brief() -> Brief {
+    pub(super) fn brief() -> Brief {
         Brief {
             kind: QuestionKind::List,
             subjects: vec!["green roof".to_owned()],
             key_terms: vec!["annual rainfall".to_owned(), "green roof".to_owned()],
             ..test_support::brief("How much annual rainfall does a green roof retain?")
         }
-    }
-
-    #[test]
-    fn an_item_about_another_subject_is_struck() {
-        let strays = |asks: &str| strays_from_question(&brief(), "Background", asks);
-        assert!(strays("What is the average annual rainfall in the United States?"));
-        assert!(strays("Who founded the German Weather Service?"));
-        assert!(!strays("How much do roofs in Germany retain?"));
-        assert!(!strays("What does installation cost?"));
     }
 
     #[test]
@@ -497,59 +381,6 @@ mod tests {
         let titles: Vec<&str> = sections.iter().map(|it| it.title.as_str()).collect();
         assert_eq!(titles, ["weight"]);
         assert_eq!(sections[0].items, [ItemId::new(1), ItemId::new(2)]);
-    }
-
-    #[test]
-    fn an_item_that_repeats_an_earlier_one_is_known() {
-        let item = |heading: &str, asks: &str| PlannedItem {
-            heading: heading.to_owned(),
-            asks: asks.to_owned(),
-            query: String::new(),
-        };
-        let earlier = item("Rain retention mechanisms", "How does a green roof retain rain?");
-        let again = |heading: &str| repeats(&brief(), &earlier, &item(heading, "What is known?"));
-        assert!(again("Green roof rain retention studies"));
-        assert!(again("Rain retention data"));
-        assert!(!again("Rain retention in winter"));
-        assert!(!again("Costs"));
-    }
-
-    #[test]
-    fn a_question_that_asks_for_one_thing_has_no_items_on_other_sides() {
-        let brief = Brief {
-            kind: QuestionKind::Quantity,
-            question: "How much rain does a green roof retain?".to_owned(),
-            key_terms: vec!["rain".to_owned(), "green roof".to_owned()],
-            ..brief()
-        };
-        let strays = |asks: &str| strays_from_question(&brief, "", asks);
-        assert!(strays("What is the future outlook for green roofs?"));
-        assert!(strays("Which benefits do green roofs have?"));
-        assert!(!strays("How much rainfall does a green roof retain in winter?"));
-        assert!(!strays("What does the depth of a green roof depend on?"));
-        assert!(!strays("What impact do green roofs have on water retention?"));
-        let why = Brief {
-            kind: QuestionKind::Why,
-            question: "Why do green roofs leak and how can leaks be prevented?".to_owned(),
-            key_terms: vec!["leaks".to_owned(), "green roofs".to_owned()],
-            ..brief.clone()
-        };
-        assert!(strays_from_question(&why, "", "Why is green roof longevity important?"));
-        assert!(strays_from_question(
-            &why,
-            "",
-            "What are the environmental impacts of green roofs?"
-        ));
-        assert!(strays_from_question(
-            &why,
-            "",
-            "What are the key factors that influence the performance of green roofs?"
-        ));
-        assert!(!strays_from_question(&why, "", "Which factors affect it on green roofs?"));
-        assert!(!strays_from_question(&why, "", "Which membranes of green roofs leak least?"));
-        // An open question has many sides.
-        let open = Brief { kind: QuestionKind::Open, ..brief.clone() };
-        assert!(!strays_from_question(&open, "", "Which benefits do green roofs have?"));
     }
 
     #[test]

@@ -7,9 +7,13 @@ const FINDINGS_SHARE: f32 = 0.3;
 /// Share of the length that conflicts may take.
 const CONFLICTS_SHARE: f32 = 0.4;
 
-/// Removes lines from `draft` until its short answer, conflicts, findings and sections have at most `most` words.
+/// Share of the length that introduction and conclusion may take together.
+const OPENING_SHARE: f32 = 0.2;
+
+/// Removes lines from `draft` until its short answer, introduction, conclusion, conflicts, findings and sections have at most `most` words.
 ///
-/// The first line of the short answer stays in any case. Conflicts get up to 40 %, findings up to 30 %. The sections share the rest: each gets
+/// The first line of the short answer stays in any case. Introduction and conclusion get up to 20 %, conflicts up to 40 %, findings up to
+/// 30 %. The sections share the rest: each gets
 /// its first line, then each its second, and so on, so that none is lost to a long one before it. A section keeps a
 /// beginning and never a later line without those before it.
 pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
@@ -21,6 +25,17 @@ pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
         room = if fits { room.saturating_sub(words(line)) } else { room };
         fits
     });
+    let mut for_opening = (most as f32 * OPENING_SHARE) as usize;
+    for lines in [&mut draft.introduction, &mut draft.conclusion] {
+        lines.retain(|line| {
+            let fits = words(line) <= for_opening.min(room);
+            if fits {
+                for_opening -= words(line);
+                room -= words(line);
+            }
+            fits
+        });
+    }
     let mut for_conflicts = (most as f32 * CONFLICTS_SHARE) as usize;
     draft.conflicts.retain(|conflict| {
         let length: usize = conflict.sides.iter().map(|(_, line)| words(line)).sum();
@@ -41,6 +56,14 @@ pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
         fits
     });
     trim_sections(&mut draft.sections, room);
+}
+
+/// How many words the lines of a draft have.
+pub(crate) fn draft_words(draft: &ReportDraft) -> usize {
+    let sides = draft.conflicts.iter().flat_map(|conflict| conflict.sides.iter().map(|it| &it.1));
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let lines = draft.short.iter().chain(&draft.introduction).chain(&draft.conclusion);
+    lines.chain(sides).chain(draft.findings.iter().map(|it| &it.0)).chain(sections).map(words).sum()
 }
 
 /// Keeps as many beginnings of the sections as have at most `room` words.
@@ -71,7 +94,8 @@ fn trim_sections(sections: &mut Vec<DraftSection>, mut room: usize) {
     sections.retain(|section| !section.paragraphs.is_empty());
 }
 
-fn words(line: &DraftLine) -> usize {
+/// How many words a line has.
+pub(crate) fn words(line: &DraftLine) -> usize {
     line.text.split_whitespace().count()
 }
 

@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 
-use super::heuristic::intake::{is_weak, question_sentence, subjects};
+use super::heuristic::intake::{is_verb, is_weak, question_sentence, subjects};
 use super::heuristic::language::language;
 use super::heuristic::lexicon::spaced;
 use super::heuristic::question_kind::question_kind;
@@ -32,7 +32,10 @@ pub fn detect_topic(question: &Question) -> Result<TopicRelation> {
     let words = &prompts::phrases()?.thread;
     let normalized = spaced(&question.text);
     if words.turning.any_in(&normalized) {
-        return Ok(TopicRelation::Shift);
+        return Ok(match asks_aspect_instead(&question.text)? {
+            true => TopicRelation::Same,
+            false => TopicRelation::Shift,
+        });
     }
     Ok(
         if is_continuation(&question.text, &normalized, words)
@@ -62,6 +65,39 @@ pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
     let all = left.union(&right).count();
     let most = shared > 0 && shared * MIN_COMMON_SHARE.1 >= all * MIN_COMMON_SHARE.0;
     Ok(most && numbers(a) == numbers(b) && question_kind(a, words) == question_kind(b, words))
+}
+
+/// Whether a follow-up only asks for another aspect of what the thread is about: "What about cost instead?"
+fn asks_aspect_instead(text: &str) -> Result<bool> {
+    let words = prompts::phrases()?;
+    let (bare, is_instead) = without_instead(text);
+    let (rest, _) = strip_lead_in(bare, &words.thread);
+    let aspect = rest.trim_matches(['?', '.', '!', ' ']).to_lowercase();
+    let aspect = aspect.strip_prefix("the ").unwrap_or(&aspect);
+    let known = &words.question;
+    Ok(is_instead
+        && (known.aspects.contains(aspect) || known.amount_nouns.iter().any(|it| it == aspect)))
+}
+
+/// `text` without an "instead" at its beginning or end, and whether there was one.
+fn without_instead(text: &str) -> (&str, bool) {
+    const INSTEAD: &str = "instead";
+    let ends = [',', ' ', '?', '.', '!'];
+    let text = text.trim();
+    let bare = text.trim_end_matches(ends);
+    let head = bare.len().checked_sub(INSTEAD.len()).and_then(|at| bare.split_at_checked(at));
+    if let Some((rest, last)) = head
+        && last.eq_ignore_ascii_case(INSTEAD)
+        && rest.ends_with(ends)
+    {
+        return (rest.trim_end_matches(ends), true);
+    }
+    match text.split_at_checked(INSTEAD.len()) {
+        Some((first, rest)) if first.eq_ignore_ascii_case(INSTEAD) && rest.starts_with(',') => {
+            (rest.trim_start_matches(ends), true)
+        }
+        _ => (text, false),
+    }
 }
 
 fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
@@ -116,6 +152,13 @@ pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Re
         turns.append(&mut own.dialogue);
         own.dialogue = turns;
     }
+    if topic == TopicRelation::Shift
+        && let (rest, true) = without_instead(&question.text)
+        && !tokens(rest).is_empty()
+    {
+        let end = if question.text.trim_end().ends_with('?') { "?" } else { "" };
+        own.text = format!("{}{end}", capitalize_first(rest.trim_end_matches('?')));
+    }
     Ok(own)
 }
 
@@ -123,6 +166,8 @@ pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Re
 /// retain?" becomes "How much rain does a roof retain in winter?". A complete question is unchanged.
 fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (text, is_instead) = without_instead(&text);
+    let text = text.to_owned();
     let earlier = question_sentence(earlier, words);
     if language(&earlier) != "en" {
         return text;
@@ -131,6 +176,7 @@ fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
     let bare =
         if bare.len() > MAX_MERGED_BYTES { subjects(&earlier).join(" ") } else { bare.to_owned() };
     let (rest, side) = strip_lead_in(&text, &words.thread);
+    let side = side || is_instead;
     let rest = rest.trim_end_matches(['?', '.', '!', ' ']);
     let rest = rest.strip_suffix("please").unwrap_or(rest);
     let rest = rest.trim_end_matches([',', ' ']);
@@ -181,18 +227,22 @@ fn strip_lead_in<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
 }
 
 /// The subject of a question, behind its auxiliary verb: in "How much annual rainfall does a green roof
-/// retain?" the roof, not the rainfall. Otherwise its heaviest phrase.
+/// retain?" the roof, not the rainfall. Otherwise its heaviest phrase; "Who at FTX is accused of fraud?" has none behind it.
 fn question_subject(question: &str, words: &Phrases) -> Option<String> {
     let all = subjects(question);
     let place = |text: &String| question.find(text.as_str());
     let first = all.first()?;
     let auxiliary =
         tokens(question).into_iter().find(|token| words.question.auxiliaries.contains(&token.text));
-    let Some(at) =
-        auxiliary.map(|auxiliary| auxiliary.span.start).filter(|at| place(first) < Some(*at))
+    let Some(auxiliary) = auxiliary.filter(|auxiliary| place(first) < Some(auxiliary.span.start))
     else {
         return Some(first.clone());
     };
+    let at = auxiliary.span.start;
+    let next = tokens(&question[auxiliary.span.end..]).into_iter().next();
+    if next.is_some_and(|it| is_verb(&it.text) || it.text.ends_with("ed")) {
+        return Some(first.clone());
+    }
     let behind = all.iter().filter(|it| place(it) > Some(at));
     behind.min_by_key(|it| place(it)).or(Some(first)).cloned()
 }
@@ -238,6 +288,25 @@ mod tests {
         let side = "Maintenance of green roof?";
         assert_eq!(read("Expand on maintenance, please."), side);
         assert_eq!(read("Tell me more about its cost"), "Green roof cost?");
+    }
+
+    #[test]
+    fn another_aspect_instead_is_one_of_the_same_subject() {
+        assert_eq!(read("What about cost instead?"), "Cost of green roof?");
+        assert!(asks_aspect_instead("What about the risks instead?").unwrap());
+        assert!(!asks_aspect_instead("What about bread instead?").unwrap());
+        assert!(!asks_aspect_instead("Why choose sedum instead of moss?").unwrap());
+        assert_eq!(without_instead("How is bread made instead?"), ("How is bread made", true));
+        assert_eq!(without_instead("Instead, what is rye?"), ("what is rye?", true));
+        assert_eq!(without_instead("Moss instead of sedum?"), ("Moss instead of sedum?", false));
+    }
+
+    #[test]
+    fn whoever_is_accused_is_the_subject_and_not_the_accusation() {
+        let phrases = prompts::phrases().unwrap();
+        let earlier = "Who at FTX is accused of fraud?";
+        let founded = complete_question("And who founded it?", earlier, phrases);
+        assert_eq!(founded, "Who founded FTX?");
     }
 
     #[test]

@@ -96,6 +96,7 @@ pub(crate) async fn compose(
     let Some(mut draft) = draft else {
         return Err(no_evidence_error(brief, state)?);
     };
+    draft.title = heuristic::instructions::without_instructions(&draft.title)?;
     let role = ModelRole::Writer;
     let role_model = match question.mode {
         // Evidence is returned verbatim.

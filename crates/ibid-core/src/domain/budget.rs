@@ -107,6 +107,8 @@ pub enum StopReason {
     NoNewEvidence,
     /// All rounds allowed by `depth` or `max_iterations` have run.
     MaxIterations,
+    /// All researchers that a supervisor may send out were sent.
+    MaxResearchers,
     /// The cost limit is reached.
     BudgetUsd,
     /// The time limit is reached.
@@ -125,6 +127,7 @@ impl StopReason {
             StopReason::TrustReached => "the sources are trusted enough",
             StopReason::NoNewEvidence => "a round found nothing new",
             StopReason::MaxIterations => "the round limit was reached",
+            StopReason::MaxResearchers => "the limit of researchers was reached",
             StopReason::BudgetUsd => "the research share of the model budget was spent",
             StopReason::BudgetTime => "the time limit was reached",
             StopReason::BudgetCalls => "the call limit was reached",

@@ -56,7 +56,7 @@ pub struct QueryExpansion {
     pub item: ItemId,
     /// The item's own wording.
     pub original_query: String,
-    /// Paraphrases, usually three.
+    /// Other wordings, usually three, and more where the breadth is above four.
     pub variations: Vec<String>,
     /// A broader query.
     pub broad_query: String,

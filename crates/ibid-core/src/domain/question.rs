@@ -287,9 +287,10 @@ pub enum QuestionKind {
 /// The refined question: what exactly is asked, and what is not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
-    /// The question as asked, or the part of a long text that asks. Relevance is measured against it.
+    /// The question as asked, without instructions on the form of the answer, or the part of a long text that asks. Relevance is
+    /// measured against it.
     pub question: String,
-    /// An unambiguous version written by a model, if any. Used in prompts.
+    /// The version for prompts, if another: an unambiguous one written by a model, or the question with its instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharpened: Option<String>,
     /// The kind of answer.

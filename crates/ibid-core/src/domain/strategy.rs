@@ -140,7 +140,7 @@ pub struct RuntimeProgress {
     pub skipped_research_units: u32,
     /// The latest gate result.
     pub quality_gate_status: GateStatus,
-    /// Why the gate failed.
+    /// Why the gate failed, or why it passed and the research is not complete.
     pub quality_gate_reason: Option<String>,
     /// Evidence records.
     pub evidence_record_count: u32,

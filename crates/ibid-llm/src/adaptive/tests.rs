@@ -231,3 +231,20 @@ async fn a_budget_too_small_for_room_pays_for_the_answer() {
     assert_eq!(answer.unwrap().text, "moss");
     assert_eq!(*model.0.lock().unwrap(), [Some(2_648), Some(600)]);
 }
+
+#[test]
+fn no_answer_is_wanted_for_which_the_window_has_no_room() {
+    let limit = |window: Option<u64>, answer: u32, words: &str| {
+        let settings = thinker("custom/unheard-of", 0).learned.settings();
+        let learned = LearnedModel::new(Dialect::OpenAiChat, settings, None).with_window(window);
+        let prompt = Prompt { max_tokens: Some(answer), ..Prompt::from_text("plan", words) };
+        learned.sent_limit(&prompt, 0, 4_096)
+    };
+    let words = "moss ".repeat(300);
+    assert_eq!(limit(None, 2_500, &words), 4_548);
+    let small = limit(Some(2_048), 2_500, &words);
+    assert!((1_400..=2_048 - 500).contains(&small), "{small}");
+    // A long prompt leaves a third.
+    assert_eq!(limit(Some(2_048), 2_500, &"moss ".repeat(2_000)), 2_048 / 3);
+    assert_eq!(limit(Some(2_048), 300, &"moss ".repeat(2_000)), 300);
+}

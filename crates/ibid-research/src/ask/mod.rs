@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::prompts;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt};
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use parse::{ParseQuality, parse_answer};
 pub use streaming::{AnswerListener, SentenceStream};
 
@@ -84,7 +84,8 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
             it => it?,
         };
         if let Some(why) = refusal_reason(&completion) {
-            return Err(unusable_answer(model, &prompt, &why));
+            let fault = unusable_answer(model, &prompt, &why);
+            return Err(fault.with_reason(FailureReason::Declined));
         }
         let answer = answer_text(&completion);
         let checked = parse_answer::<T>(answer, &schema).and_then(|it| {

@@ -11,6 +11,7 @@ use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
 use crate::prompts;
+use crate::report_length::{draft_words, words};
 
 /// Of the sentences of a section, one in so many may be removed in a round; at least one.
 const REMOVABLE_SHARE: usize = 4;
@@ -22,6 +23,8 @@ pub(super) struct DraftPatcher<'a> {
     research: DraftResearch<'a>,
     scorer: &'a mut RelevanceScorer,
     draft: ReportDraft,
+    /// How many words the draft may have.
+    most: Option<usize>,
     /// How many sentences each section had, and how many of them were removed.
     removed: BTreeMap<String, (usize, usize)>,
 }
@@ -36,7 +39,12 @@ impl<'a> DraftPatcher<'a> {
         for (title, _) in section_lines(&draft) {
             removed.entry(title.to_owned()).or_default().0 += 1;
         }
-        DraftPatcher { research, scorer, draft, removed }
+        DraftPatcher { research, scorer, draft, most: None, removed }
+    }
+
+    /// Adds nothing beyond so many words, if there is a bound.
+    pub(super) fn within(self, most: Option<usize>) -> DraftPatcher<'a> {
+        DraftPatcher { most, ..self }
     }
 
     pub(super) fn into_draft(self) -> ReportDraft {
@@ -89,10 +97,10 @@ impl<'a> DraftPatcher<'a> {
         if is_cited(&self.draft, id) {
             return Ok(rejected("a sentence tells it already"));
         }
-        let words = &prompts::phrases()?.sentence;
+        let phrases = &prompts::phrases()?.sentence;
         let text = match evidence.table_header {
             Some(_) => evidence.claim.clone(),
-            None => claim_text(evidence.passage.text().expose(), words),
+            None => claim_text(evidence.passage.text().expose(), phrases),
         };
         let own: BTreeSet<String> = content_stems(&text).into_iter().collect();
         let told = |line: &DraftLine| {
@@ -108,6 +116,9 @@ impl<'a> DraftPatcher<'a> {
             return Ok(rejected("it has no word of what is asked"));
         }
         let line = DraftLine { text, evidence: vec![id] };
+        if self.most.is_some_and(|most| draft_words(&self.draft) + words(&line) > most) {
+            return Ok(rejected("the report is as long as it may be"));
+        }
         match self.draft.sections.iter_mut().find(|section| section.title == to) {
             Some(section) if section.layout != SectionLayout::Prose => {
                 return Ok(rejected("the section is a list in order"));
@@ -179,7 +190,6 @@ impl<'a> DraftPatcher<'a> {
 
     /// Begins the short answer with a sentence, and keeps of the rest what there is room for.
     fn lead(&mut self, line: &DraftLine) -> Result<PatchOutcome> {
-        let words = |line: &DraftLine| line.text.split_whitespace().count();
         let said = |it: &DraftLine| it.text == line.text;
         if self.draft.short.first().is_some_and(said) {
             return Ok(rejected("the short answer begins with it"));

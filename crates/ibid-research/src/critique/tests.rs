@@ -29,6 +29,15 @@ fn section(title: &str, lines: &[DraftLine]) -> DraftSection {
 
 /// Runs the critics of code over `draft`, with evidence that says each of `claims`.
 fn criticized(draft: ReportDraft, claims: &[&str]) -> (ReportDraft, Vec<Objection>) {
+    criticized_within(draft, claims, None)
+}
+
+/// The same with at most so many words.
+fn criticized_within(
+    draft: ReportDraft,
+    claims: &[&str],
+    most: Option<usize>,
+) -> (ReportDraft, Vec<Objection>) {
     let brief = brief(ASKED);
     let plan: Plan = plan_from_brief(&brief).unwrap();
     let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
@@ -51,7 +60,7 @@ fn criticized(draft: ReportDraft, claims: &[&str]) -> (ReportDraft, Vec<Objectio
     outline.update(&plan, &best, &[]);
     let found = DraftResearch { notes: &notes, outline: &outline };
     let proposed = by_code::object(&draft, ASKED, found, &mut scorer);
-    let mut patcher = DraftPatcher::new(found, &mut scorer, draft);
+    let mut patcher = DraftPatcher::new(found, &mut scorer, draft).within(most);
     let objections = patcher.apply_all(proposed).unwrap();
     (patcher.into_draft(), objections)
 }
@@ -80,6 +89,23 @@ fn what_answers_best_is_added_and_leads() {
     assert_eq!(objections[0].outcome, PatchOutcome::Moved { to: None });
     // Then nothing is left to object to.
     assert!(criticized(last, &["Cork forests are old.", costs]).1.is_empty());
+}
+
+#[test]
+fn nothing_is_added_to_a_report_that_is_as_long_as_it_may_be() {
+    let old = line("Cork forests are old.", 1);
+    let title = plan_from_brief(&brief(ASKED)).unwrap().writing.sections[0].title.clone();
+    let costs = "The harvest of cork costs 3 euros per tree.";
+    let within = |most: usize| {
+        let before =
+            draft(std::slice::from_ref(&old), vec![section(&title, std::slice::from_ref(&old))]);
+        criticized_within(before, &["Cork forests are old.", costs], Some(most))
+    };
+    // The short answer and the section have eight words.
+    let (after, objections) = within(8);
+    assert_eq!(texts(&after), [old.text.as_str()]);
+    assert!(matches!(objections[0].outcome, PatchOutcome::Rejected { .. }), "{objections:?}");
+    assert!(texts(&within(17).0).contains(&costs));
 }
 
 #[test]

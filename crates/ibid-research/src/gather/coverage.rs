@@ -42,8 +42,20 @@ pub(super) async fn gather(
         round = research.run_round(llm, next, None).await?;
     }
     research.targets = whole;
+    let mut is_widened = false;
     loop {
-        if let Some(reason) = research.stop_reason(round.new) {
+        // Before the gate makes do with fewer sites than are wanted, one search leaves out those that are known.
+        let other_sites = match is_widened {
+            true => Vec::new(),
+            false => other_site_queries(research)?,
+        };
+        is_widened |= !other_sites.is_empty();
+        if let Some(reason) = research.stop_reason(round.new)
+            && (other_sites.is_empty()
+                || research.state.rounds >= research.limits.rounds
+                || round.cut
+                || research.is_spent())
+        {
             return Ok(reason);
         }
         if round.cut || research.is_spent() {
@@ -54,7 +66,7 @@ pub(super) async fn gather(
         }
         next = narrower_queries(research)?;
         next.extend(research.gap_queries(llm).await?);
-        next.extend(other_site_queries(research)?);
+        next.extend(other_sites);
         if next.is_empty() {
             return Ok(StopReason::NoNewEvidence);
         }
@@ -94,7 +106,7 @@ fn open_item_queries(
     Ok(next)
 }
 
-/// Where too few sites have evidence although more exist: a query for the first open topic, or else the first
+/// Where fewer sites have evidence than are wanted: a query for the first open topic, or else the first
 /// item, without the sites that have.
 fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
     let gate = &research.state.gate;
@@ -110,7 +122,8 @@ fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
         .take(KNOWN_SITES)
         .map(str::to_owned)
         .collect();
-    if gate.source_domains >= gate.gate.min_source_domains || known.is_empty() {
+    let wanted = research.ctx.question.method.min_source_domains;
+    if gate.source_domains >= wanted || known.is_empty() {
         return Ok(Vec::new());
     }
     let open = research.coverage.rows.iter().find(|row| row.state == Coverage::Open);

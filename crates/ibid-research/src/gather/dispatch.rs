@@ -2,7 +2,7 @@
 use crate::llm_session::LlmSession;
 use crate::weigh;
 use ibid_core::Result;
-use ibid_core::domain::{GateStatus, ItemId, StopReason, TeamSettings};
+use ibid_core::domain::{Evidence, GateStatus, ItemId, StopReason, TeamSettings};
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
@@ -69,6 +69,16 @@ pub(super) async fn run_dispatch(
         let kept = unit.recorded_findings(team);
         for at in &kept {
             let finding = unit.findings[*at].clone();
+            // Several researchers may have found it on the same page; it is one record.
+            let said = |it: &Evidence| {
+                it.source == finding.source
+                    && it.passage == finding.passage
+                    && it.claim == finding.claim
+            };
+            if research.state.notes.evidence.iter().any(said) {
+                continue;
+            }
+            new += 1;
             weigh::add_evidence(
                 research.ctx.log,
                 Some(&unit.id),
@@ -76,7 +86,6 @@ pub(super) async fn run_dispatch(
                 finding,
             );
         }
-        new += kept.len() as u32;
         let notes = &research.state.notes;
         let found = unit.findings.iter();
         supervisor

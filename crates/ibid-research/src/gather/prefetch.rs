@@ -12,7 +12,10 @@ use crate::run_context::RunContext;
 use crate::search::{self, HitPool};
 use crate::weigh;
 use crate::write::best_first;
+use std::collections::BTreeSet;
+
 use ibid_core::Result;
+use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
     EvidenceGate, EvidenceId, ModelRole, Plan, Question, Source, SourceId, Usage,
 };
@@ -35,6 +38,17 @@ pub(crate) struct Prefetch {
     sources: Vec<Source>,
     usage: Usage,
     queries: Vec<String>,
+}
+
+impl Prefetch {
+    /// The stems of the words of the pages that were read, and of their titles.
+    pub(crate) fn words(&self) -> BTreeSet<String> {
+        let pages = self.sources.iter().filter_map(|source| self.pages.page(source));
+        pages
+            .flat_map(|page| [page.title.as_str(), page.text().expose()])
+            .flat_map(content_stems)
+            .collect()
+    }
 }
 
 /// Searches for `question` and reads the best pages; `None` where the plan is there at once, the user may still change what is

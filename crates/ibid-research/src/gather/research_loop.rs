@@ -173,8 +173,10 @@ impl<'a> ResearchLoop<'a> {
 
     /// Records a signal to finish that came before writing: it, and not the last round, ended gathering.
     pub(crate) fn apply_write_signal(&mut self, word: CheckpointDecision) {
-        let ended =
-            matches!(self.state.stop, StopReason::MaxIterations | StopReason::NoNewEvidence);
+        let ended = matches!(
+            self.state.stop,
+            StopReason::MaxIterations | StopReason::MaxResearchers | StopReason::NoNewEvidence
+        );
         if let (
             true,
             CheckpointDecision::Finish(reason @ (StopReason::UserFinish | StopReason::BudgetTime)),

@@ -63,7 +63,10 @@ pub(super) async fn gather(
             SupervisorDecision::Complete => {
                 let refused = refusal(research);
                 let pass = refused.is_none();
-                supervisor.gate = Some(if pass { GateStatus::Pass } else { GateStatus::Retry });
+                // Where items are open, the supervisor refuses and not the gate.
+                let is_gate_passed = research.state.gate.pass;
+                supervisor.gate =
+                    Some(if is_gate_passed { GateStatus::Pass } else { GateStatus::Retry });
                 supervisor.refused = refused;
                 supervisor.idle += 1;
                 emit_progress(research, &supervisor);
@@ -71,7 +74,7 @@ pub(super) async fn gather(
                     return Ok(StopReason::CoverageReached);
                 }
                 if supervisor.dispatched >= team.max_researcher_iterations {
-                    return Ok(StopReason::MaxIterations);
+                    return Ok(StopReason::MaxResearchers);
                 }
                 // Without a model there is nothing left to research, and the gate still fails.
                 if !by_model {
@@ -85,7 +88,7 @@ pub(super) async fn gather(
                 supervisor.refused = None;
                 let round = run_dispatch(research, llm, &mut supervisor, &team, sent).await?;
                 let Some(round) = round else {
-                    return Ok(StopReason::MaxIterations);
+                    return Ok(StopReason::MaxResearchers);
                 };
                 new = round.new;
                 if let Some(reason) = round.ended {

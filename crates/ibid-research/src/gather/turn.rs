@@ -169,13 +169,19 @@ async fn run_searches(
     Ok(())
 }
 
-/// Whose finding it is: the one of the researcher that `read` the page, unless it is on the item of another alone.
-fn credited_researcher(units: &[Researcher], read: usize, finding: &Evidence) -> usize {
+/// Whose finding it is: of those who wanted the page and have its item, or else of another who has it, or else of the first.
+fn credited_researchers(
+    units: &[Researcher],
+    wanted_by: &[usize],
+    finding: &Evidence,
+) -> Vec<usize> {
     let on_item = |unit: &Researcher| finding.items.contains(&unit.item);
-    if on_item(&units[read]) {
-        return read;
+    let own: Vec<usize> = wanted_by.iter().copied().filter(|nth| on_item(&units[*nth])).collect();
+    if !own.is_empty() {
+        return own;
     }
-    units.iter().position(|unit| unit.is_active() && on_item(unit)).unwrap_or(read)
+    let other = units.iter().position(|unit| unit.is_active() && on_item(unit));
+    other.or(wanted_by.first().copied()).into_iter().collect()
 }
 
 /// Reads the pages of a turn and weighs them. The findings stay with their researchers until the round ends.
@@ -186,22 +192,24 @@ async fn fetch_pages(
     units: &mut [Researcher],
     reading: Vec<(usize, Vec<usize>)>,
 ) -> Result<u32> {
-    let mut wanted: Vec<(Hit, usize)> = Vec::new();
+    let mut wanted: Vec<(Hit, Vec<usize>)> = Vec::new();
     for (nth, hits) in &reading {
         for at in hits {
             let Some(hit) = units[*nth].hits.get(*at) else {
                 continue;
             };
-            // A page that two researchers want in the same turn is read once, for the first.
-            let twice = wanted.iter().any(|pair| pair.0.key() == hit.key());
-            if !twice && !research.state.pages.is_tried(hit.key()) {
-                wanted.push((hit.clone(), *nth));
+            // A page that several researchers want in the same turn is read once, in the name of the first.
+            match wanted.iter_mut().find(|pair| pair.0.key() == hit.key()) {
+                Some((_, by)) if !by.contains(nth) => by.push(*nth),
+                Some(_) => {}
+                None if research.state.pages.is_tried(hit.key()) => {}
+                None => wanted.push((hit.clone(), vec![*nth])),
             }
         }
     }
     let ctx = research.ctx;
     let by: Vec<(Hit, Option<&str>)> =
-        wanted.iter().map(|(hit, nth)| (hit.clone(), Some(units[*nth].id.as_str()))).collect();
+        wanted.iter().map(|(hit, by)| (hit.clone(), Some(units[by[0]].id.as_str()))).collect();
     let fresh = read::read_pages_as(ctx, by, &mut research.state).await?;
     ctx.log.flush().await?;
     let sources: Vec<_> = fresh.iter().map(|pair| pair.1).collect();
@@ -237,28 +245,32 @@ async fn fetch_pages(
 fn credit_findings(
     research: &ResearchLoop<'_>,
     units: &mut [Researcher],
-    wanted: &[(Hit, usize)],
+    wanted: &[(Hit, Vec<usize>)],
     fresh: &[(usize, SourceId)],
     found: &[Evidence],
 ) {
     let state = &research.state;
-    for (at, (hit, nth)) in wanted.iter().enumerate() {
+    for (at, (hit, by)) in wanted.iter().enumerate() {
         let source = fresh.iter().find(|pair| pair.0 == at).map(|pair| pair.1);
         let of_page = found.iter().filter(|it| Some(it.source) == source);
         let mut shares: BTreeMap<usize, Vec<Evidence>> = BTreeMap::new();
         for finding in of_page {
-            shares
-                .entry(credited_researcher(units, *nth, finding))
-                .or_default()
-                .push(finding.clone());
+            for to in credited_researchers(units, by, finding) {
+                shares.entry(to).or_default().push(finding.clone());
+            }
         }
-        let outcome = match (source, state.pages.failed().get(&hit.url)) {
-            (None, Some(unread)) => researcher::read_failure_text(unread),
-            _ => format!("{} findings", shares.get(nth).map_or(0, Vec::len)),
-        };
-        units[*nth].trail.push(format!("fetch_url {}: {outcome}", public_address(&hit.url)));
+        for nth in by {
+            let outcome = match (source, state.pages.failed().get(&hit.url)) {
+                (None, Some(unread)) => researcher::read_failure_text(unread),
+                _ => format!("{} findings", shares.get(nth).map_or(0, Vec::len)),
+            };
+            units[*nth].trail.push(format!("fetch_url {}: {outcome}", public_address(&hit.url)));
+            if let Some(id) = source {
+                page_views::add_read_page(research, &mut units[*nth], id);
+            }
+        }
         for (to, findings) in shares {
-            if to != *nth {
+            if !by.contains(&to) {
                 let count = findings.len();
                 units[to].trail.push(format!(
                     "{count} findings on your topic in {}, which another researcher read",
@@ -269,9 +281,6 @@ fn credit_findings(
             if let Some(id) = source {
                 page_views::add_read_page(research, &mut units[to], id);
             }
-        }
-        if let Some(id) = source {
-            page_views::add_read_page(research, &mut units[*nth], id);
         }
     }
 }
@@ -289,8 +298,10 @@ mod tests {
         };
         let units = [unit(1), unit(2)];
         let finding = |items: &[u32]| evidence(1, items);
-        assert_eq!(credited_researcher(&units, 0, &finding(&[2])), 1);
-        assert_eq!(credited_researcher(&units, 0, &finding(&[2, 1])), 0);
-        assert_eq!(credited_researcher(&units, 0, &finding(&[3])), 0);
+        assert_eq!(credited_researchers(&units, &[0], &finding(&[2])), [1]);
+        assert_eq!(credited_researchers(&units, &[0], &finding(&[2, 1])), [0]);
+        assert_eq!(credited_researchers(&units, &[0], &finding(&[3])), [0]);
+        assert_eq!(credited_researchers(&units, &[0, 1], &finding(&[2, 1])), [0, 1]);
+        assert_eq!(credited_researchers(&units, &[0, 1], &finding(&[2])), [1]);
     }
 }

@@ -16,9 +16,10 @@ use ibid_core::domain::{
 use super::claim_clusters::ClaimCluster;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::procedure;
+use super::question_kind::question_kind;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
-use super::sentence::has_denial;
+use super::sentence::{has_denial, has_number, names_month, years};
 use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
@@ -341,11 +342,57 @@ pub(crate) fn answer_line(
     if let Some(counted) = tally_line(notes, ranked, lean, clear)? {
         return Ok(Some(counted));
     }
-    // Where something answers, the truncated beginning of the best sentence is better than nothing.
+    // Where something answers, the truncated best sentence is better than nothing.
+    let fact = AskedFact::of_question(scorer.question())?;
     Ok(ranked.iter().find(|it| agrees_with(clear, it.point, notes)).map(|it| DraftLine {
-        text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
+        text: fill_template(prefix, &[("text", &fact.truncate(&it.point.text, room))]),
         evidence: ids(notes, it.point),
     }))
+}
+
+/// What a line must have to answer, whatever else of its sentence is cut: a date, a number or nothing certain.
+#[derive(Clone, Copy, PartialEq)]
+enum AskedFact {
+    Date,
+    Number,
+    Any,
+}
+
+impl AskedFact {
+    fn of_question(asked: &str) -> Result<AskedFact> {
+        Ok(match question_kind(asked, prompts::phrases()?) {
+            QuestionKind::When => AskedFact::Date,
+            QuestionKind::Quantity => AskedFact::Number,
+            _ => AskedFact::Any,
+        })
+    }
+
+    fn is_in(self, text: &str) -> bool {
+        match self {
+            AskedFact::Date => !years(text).is_empty() || names_month(&spaced(text)),
+            AskedFact::Number => has_number(text),
+            AskedFact::Any => true,
+        }
+    }
+
+    /// Whether a part of `whole` lacks the fact that the whole has.
+    fn is_lost(self, whole: &str, part: &str) -> bool {
+        self.is_in(whole) && !self.is_in(part)
+    }
+
+    /// The beginning of `text`, or its end where only that has the fact, with an ellipsis; unchanged where it fits.
+    fn truncate(self, text: &str, room: usize) -> String {
+        let beginning = truncate_with_ellipsis(text, room);
+        let cut = text.chars().count().saturating_sub(room.saturating_sub(1));
+        let Some((from, _)) = text.char_indices().nth(cut) else {
+            return beginning;
+        };
+        let end = text[from..].split_once(' ').map_or("", |pair| pair.1);
+        match self.is_lost(text, &beginning) && self.is_in(end) {
+            true => format!("…{end}"),
+            false => beginning,
+        }
+    }
 }
 
 /// The answer in one line from one sentence: its part that says most of what is asked, or else its beginning.
@@ -356,7 +403,7 @@ pub(crate) fn line_of_point(
 ) -> Result<DraftLine> {
     let text = match shorten_to(&point.text, ANSWER_CHARS, scorer)? {
         Some(text) => text,
-        None => truncate_with_ellipsis(&point.text, ANSWER_CHARS),
+        None => AskedFact::of_question(scorer.question())?.truncate(&point.text, ANSWER_CHARS),
     };
     Ok(DraftLine { text, evidence: ids(notes, point) })
 }
@@ -415,15 +462,17 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
         return Ok(Some(text.to_owned()));
     }
     let whole = scorer.relevance(text);
+    let fact = AskedFact::of_question(scorer.question())?;
     let mut shorter = without_brackets(text);
     if let Some(tail) = strip_reporting_clause(&shorter, &words.found_that) {
         shorter = tail;
     }
     let candidates = std::iter::once(shorter.clone())
         .chain(clause_heads(&shorter))
-        .chain(clause_tails(&shorter, &words.leaning));
+        .chain(clause_tails(&shorter, &words.leaning, fact));
     for it in candidates {
         if fits(&it)
+            && !fact.is_lost(text, &it)
             && it.split_whitespace().count() >= 5
             && has_verb(&it, words)
             && scorer.relevance(&it) >= whole * MIN_SHORTENED_RELEVANCE
@@ -468,10 +517,15 @@ fn clause_heads(text: &str) -> Vec<String> {
 }
 
 /// Suffixes of the sentence that start at an independent clause.
-fn clause_tails(text: &str, leaning: &[String]) -> Vec<String> {
-    // What follows "after" or "when" is not asserted by itself.
+fn clause_tails(text: &str, leaning: &[String], fact: AskedFact) -> Vec<String> {
+    // What follows "after" or "when" is not asserted by itself, except that it happened: "after it opened in 1998".
+    let of_time: &[&str] = match fact {
+        AskedFact::Date => &[" after ", " since ", " when "],
+        AskedFact::Number | AskedFact::Any => &[],
+    };
     ["; ", ", and ", " because "]
         .iter()
+        .chain(of_time)
         .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
         .filter(|tail| {
             let words = spaced(tail);

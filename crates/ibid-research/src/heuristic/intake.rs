@@ -8,6 +8,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Question, split_sentences};
 
+use super::instructions::without_instructions;
 use super::language::language;
 use super::lexicon::spaced;
 use super::question_kind::{HELPING_VERBS, question_kind};
@@ -21,7 +22,8 @@ const KEY_TERMS: usize = 16;
 pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     let words = prompts::phrases()?;
     let lang = language(&question.text);
-    let asked = question_sentence(&question.text, words);
+    let whole = question_sentence(&question.text, words);
+    let asked = without_instructions(&whole)?;
     let kind = question_kind(&asked, words);
     // "What is X and how is it installed?" is about X.
     let defined = definition_and_more(&asked, words).map(|parts| subjects(&parts.0));
@@ -33,8 +35,8 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     }
     let (scope_in, scope_out) = scope(question, &subjects)?;
     Ok(Brief {
+        sharpened: (asked != whole).then_some(whole),
         question: asked,
-        sharpened: None,
         kind,
         subjects,
         key_terms: terms,

@@ -10,6 +10,7 @@ mod confusables;
 mod directives;
 pub(crate) mod editions;
 pub(crate) mod injection;
+pub(crate) mod instructions;
 pub(crate) mod intake;
 pub(crate) mod language;
 pub(crate) mod lexicon;

@@ -6,6 +6,7 @@ use ibid_core::domain::{
 };
 use ibid_core::{Error, ErrorKind, Result};
 
+use super::instructions::leaves_out_sources;
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
 
@@ -302,7 +303,7 @@ fn writing_plan(brief: &Brief, items: &[ChecklistItem]) -> Result<WritingPlan> {
             })
             .collect(),
         additional_directives: words.directives.clone(),
-        bibliography: !words.unlisted.any_in(&spaced(&brief.question)),
+        bibliography: !leaves_out_sources(brief.effective_question())?,
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::prompts::{self, PhraseSet, fill_template};
 use crate::query_policy::QueryPolicy;
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, tokens};
+use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
 use ibid_core::domain::{
     Brief, ChecklistItem, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask,
     Variation, Vertical, pubmed,
@@ -418,14 +418,25 @@ fn cue_queries(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation, St
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
     let own = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain([&facet.cues]));
-    let cues = own.flat_map(PhraseSet::iter).chain(PLAIN_CUES);
+    // "Do not" and "rather than" find nothing beside a subject.
+    let finds = |cue: &&str| !cue.split(' ').any(is_stop_word);
+    let cues = own.flat_map(PhraseSet::iter).filter(finds).chain(PLAIN_CUES);
     Ok(cues.map(|cue| (Variation::Narrower, format!("{subject} {cue}"))).collect())
 }
 
-/// The queries of each item, made without a model.
-pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
+/// The queries of each item, made without a model: its variations, and as many more as a breadth above the standard wants.
+pub(crate) fn expand_plan_queries(
+    brief: &Brief,
+    plan: &Plan,
+    breadth: u32,
+) -> Result<Vec<QueryExpansion>> {
+    let more = breadth.saturating_sub(STANDARD_BREADTH) as usize;
     let expand = |item: &ChecklistItem| {
         let all = item_variations(brief, item)?;
+        let sent: BTreeSet<_> = all.iter().filter_map(|pair| query_key(&pair.1)).collect();
+        let is_new = |text: &str| query_key(text).is_some_and(|key| !sent.contains(&key));
+        let further = cue_queries(brief, item)?.into_iter().filter(|pair| is_new(&pair.1));
+        let further = further.take(more).map(|pair| pair.1);
         let by = |wanted: Variation| {
             let found = all.iter().find(|pair| pair.0 == wanted);
             found.map_or_else(|| item.query.clone(), |pair| pair.1.clone())
@@ -438,6 +449,7 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
                 .skip(1)
                 .take(MAX_VARIATIONS)
                 .map(|pair| pair.1.clone())
+                .chain(further)
                 .collect(),
             broad_query: broader_query(brief, item)?,
             specific_query: by(Variation::Narrower),
@@ -454,7 +466,7 @@ fn item_variations(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation
         .into_iter()
         .map(|token| &item.query[token.span])
         .filter(|it| !subject.contains(it))
-        .filter(|it| !ibid_core::domain::words::is_stop_word(&it.to_lowercase()))
+        .filter(|it| !is_stop_word(&it.to_lowercase()))
         .take(4)
         .collect();
     let narrow = rest.join(" ");

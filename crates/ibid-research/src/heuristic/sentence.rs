@@ -7,6 +7,8 @@ use super::lexicon::{sentence_case, spaced};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
+/// Minimum number of words of a step in a list: "Install the binary."
+const MIN_STEP_WORDS: usize = 3;
 /// Maximum number of words of a readable sentence.
 const MAX_SENTENCE_WORDS: usize = 65;
 
@@ -44,7 +46,7 @@ pub(crate) fn fitness(
         && text.starts_with(char::is_lowercase)
         && starts_mid_sentence(text);
     if seen.words > MAX_SENTENCE_WORDS
-        || seen.words < MIN_SENTENCE_WORDS
+        || seen.words < MIN_SENTENCE_WORDS && !is_short_step(text, kind, seen, words)
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
         || (!stop && kind == BlockKind::Prose && breaks_off(text, words))
@@ -57,6 +59,14 @@ pub(crate) fn fitness(
         return None;
     }
     Some(form_score(text, kind, stop, seen, words))
+}
+
+/// Whether it is a short step of a list, as a sentence: "1. Install the binary."
+fn is_short_step(text: &str, kind: BlockKind, seen: &SentenceText, words: &SentenceWords) -> bool {
+    kind == BlockKind::ListItem
+        && seen.words >= MIN_STEP_WORDS
+        && ends_like_a_sentence(text)
+        && is_imperative(&without_lead(text, words).to_lowercase(), words)
 }
 
 /// Whether a text without a full stop ends in a word that wants another: "the green roof costs".

@@ -218,7 +218,7 @@ fn stop_score(it: StopReason) -> QualityPart {
         StopReason::CoverageReached => 1.0,
         StopReason::TrustReached => 0.9,
         StopReason::NoNewEvidence => 0.8,
-        StopReason::MaxIterations | StopReason::UserFinish => 0.6,
+        StopReason::MaxIterations | StopReason::MaxResearchers | StopReason::UserFinish => 0.6,
         StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls => 0.4,
     };
     score_part("stop", 0.05, score, format!("stopped because {}", it.phrase()))

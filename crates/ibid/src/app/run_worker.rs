@@ -316,7 +316,8 @@ fn name_index(names: &[&str], at: usize) -> usize {
 
 fn completed_event(report: &Report) -> Event {
     let method = &report.method;
-    let exhausted = method.stop == StopReason::MaxIterations && !method.gate.pass;
+    let limits = [StopReason::MaxIterations, StopReason::MaxResearchers];
+    let exhausted = limits.contains(&method.stop) && !method.gate.pass;
     Event::RunCompleted {
         status: if exhausted { RunOutcome::MaxIterationsReached } else { RunOutcome::Completed },
         stop_reason: method.stop,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use ibid_core::ports::{
     Completion, FinishReason, LanguageModel, Prompt, Schema, TextSink, ToolCall,
 };
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use ibid_research::ask;
 use ibid_research::ask::ask_typed;
 use serde::Deserialize;
@@ -135,6 +135,7 @@ async fn a_refusal_and_a_filter_are_not_asked_again() {
         let error = pick(&model).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
         assert!(error.chain().ends_with(why), "{}", error.chain());
+        assert_eq!(error.reason(), Some(&FailureReason::Declined));
         assert_eq!(model.heard.lock().unwrap().len(), 1);
     }
 }

@@ -1,9 +1,11 @@
 //! That each sentence serves what the question asks of its subject.
-use ibid_core::domain::{Confidence, Page, Report, YesNo};
+use ibid_core::domain::{Confidence, OutputMode, Page, Report, YesNo};
+use ibid_core::record::Event;
 
 use ibid_research::plan_by_heuristics;
 
 use super::run;
+use crate::cli::TestHome;
 use crate::memory::{page, question};
 
 fn walls() -> Vec<Page> {
@@ -167,4 +169,63 @@ fn the_subject_keeps_its_article_and_a_part_its_subject() {
     let plan = asks("What is a green roof and how is it installed?");
     assert_eq!(plan[..2], ["What is a green roof?", "How is a green roof installed?"]);
     assert_eq!(plan[2], "Kinds, parts and features of a green roof");
+}
+
+#[tokio::test]
+async fn an_answer_line_is_never_cut_before_the_date_or_the_number_that_is_asked_for() {
+    let dated = "The head of the Office of Gardens, reported that the city had 412 dry stone walls with a total length of 38 \
+                 kilometres at the end of 2024, of which 231 walls were built after the wall ordinance came into force on \
+                 1 January 2020.";
+    let pages = vec![page("https://walls.example/minutes", "Minutes of the council", None, dated)];
+    let mut asked = question("When did the wall ordinance come into force?");
+    asked.mode = OutputMode::Answer;
+    let answer = run(pages, &asked).await.0.unwrap().answer.unwrap();
+    assert_eq!(answer.text, "The wall ordinance came into force on 1 January 2020.");
+    // No clause stands alone: the end is shown, and not the beginning.
+    let counted = "The keeper of the old dry stone walls along the southern and the western border of the great common pasture \
+                   above the village told the visiting committee of the district about a length of 38 kilometres of walls.";
+    let pages = vec![page("https://walls.example/keeper", "Dry stone walls", None, counted)];
+    let mut asked = question("How many kilometres of dry stone walls are there?");
+    asked.mode = OutputMode::Answer;
+    let answer = run(pages, &asked).await.0.unwrap().answer.unwrap();
+    assert!(answer.text.starts_with('…') && answer.text.ends_with("38 kilometres of walls."));
+    assert!(answer.text.chars().count() <= 140, "{}", answer.text);
+}
+
+#[test]
+fn a_step_of_three_words_in_a_list_is_a_step() {
+    let desk = TestHome::new();
+    desk.write(
+        "walls/build.md",
+        "# How to build a dry stone wall\n\n\
+         1. Clear the ground.\n\
+         2. Dig a trench of 30 cm and fill it with flat stones.\n\
+         3. Lay the largest stones first, across the trench.\n\
+         4. Cover the top with heavy stones set on edge.\n",
+    );
+    let it = desk.ibid(&["run", "How do you build a dry stone wall?", "--folder", "walls", "-q"]);
+    assert_eq!(it.code, 0, "{}", it.err);
+    assert!(it.out.contains("1. Clear the ground."), "{}", it.out);
+    assert!(it.out.contains("2. Dig a trench"), "{}", it.out);
+}
+
+#[tokio::test]
+async fn instructions_on_the_form_are_neither_subject_nor_title_nor_searched_for() {
+    let whole = "What is a dry stone wall? No bibliography, please.";
+    let (report, events) = run(walls(), &question(whole)).await;
+    let report = report.unwrap();
+    assert_eq!(report.title, "What is a dry stone wall?");
+    assert!(report.unlisted);
+    let asked: Vec<&str> = events
+        .iter()
+        .filter_map(|it| match it {
+            Event::SearchStarted { query, .. } => Some(query.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(!asked.is_empty() && asked.iter().all(|it| !it.contains("ibliography")), "{asked:?}");
+    let (brief, _) = plan_by_heuristics(&question(whole)).unwrap();
+    assert_eq!(brief.subjects, ["dry stone wall"]);
+    // A model is shown what is wanted.
+    assert_eq!(brief.effective_question(), whole);
 }

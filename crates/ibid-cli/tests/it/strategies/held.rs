@@ -575,3 +575,21 @@ fn tireless() -> Arc<Scripted> {
         Ok(says.to_string())
     })
 }
+
+#[tokio::test]
+async fn where_all_hits_are_of_one_site_another_is_looked_for_once() {
+    let pages: Vec<Page> = (0..6)
+        .map(|nth| page(&format!("https://oak.example/{nth}"), "Cork", None, FACTS[nth]))
+        .collect();
+    let mut world = two_places(Vec::new(), pages.clone(), &[Vertical::Web]);
+    let queries = Arc::new(Mutex::new(Vec::new()));
+    let outside = FakeVerticals(Pages::new(pages), vec![Vertical::Web]);
+    world.search = vec![Arc::new(Remembering(outside, Arc::clone(&queries)))];
+    let mut asked = asked(Strategy::Coverage);
+    asked.method.depth = 4;
+    asked.method.results_per_query = 10;
+    researched(&world, &asked).await.0.unwrap();
+    let asked_for = queries.lock().unwrap();
+    let without = asked_for.iter().filter(|it| it.not_domains == ["oak.example"]);
+    assert_eq!(without.count(), 1, "{asked_for:?}");
+}

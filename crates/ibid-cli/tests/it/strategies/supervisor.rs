@@ -113,6 +113,86 @@ async fn the_gate_decides_and_its_reason_goes_back_to_the_supervisor() {
     assert!(prompts[2].contains("would pass"), "{}", prompts[2]);
     assert!(prompts[3].contains("rejected: not answered yet: Q"), "{}", prompts[3]);
     assert_eq!(report.method.stop, StopReason::NoNewEvidence);
+    // The gate passed; it is the supervisor that refuses.
+    let is_open = |it: &&RuntimeProgress| {
+        it.quality_gate_reason.as_deref().is_some_and(|why| why.starts_with("not answered yet"))
+    };
+    let refused: Vec<&RuntimeProgress> = told.iter().filter(is_open).collect();
+    assert!(!refused.is_empty());
+    assert!(refused.iter().all(|it| it.quality_gate_status == GateStatus::Pass));
+}
+
+#[tokio::test]
+async fn a_page_that_several_researchers_want_is_told_to_all_of_them() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heard);
+    let model = Scripted::new(move |step, words| {
+        let says = match step {
+            "supervise" if words.contains("0 waves") => dispatch(&[1, 2, 3]),
+            "supervise" => json!({"action": "ResearchComplete", "thought": "", "units": []}),
+            "research" => {
+                kept.lock().unwrap().push(words.to_owned());
+                match (words.contains("fetch_url http"), words.contains("search_web cork")) {
+                    (true, _) => turn("finish", &[], &[], json!([])),
+                    (_, true) => turn("fetch_url", &[], &[1, 2], json!([])),
+                    // The same search of another is not sent again.
+                    _ if words.contains("side 1") => {
+                        turn("search_web", &["cork bark"], &[], json!([]))
+                    }
+                    _ if words.contains("side 2") => {
+                        turn("search_web", &["cork uses applications"], &[], json!([]))
+                    }
+                    _ => turn("search_web", &["cork types features"], &[], json!([])),
+                }
+            }
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    });
+    let (report, events) = researched(&world_of(&model), &asked(Strategy::Supervisor)).await;
+    holds(&report.unwrap());
+    let heard = heard.lock().unwrap();
+    for side in ["side 1", "side 2", "side 3"] {
+        let own: Vec<&String> = heard.iter().filter(|it| it.contains(side)).collect();
+        assert_eq!(own.len(), 3, "{side} searches, reads and finishes");
+        assert!(own[2].matches("fetch_url http").count() >= 2, "{}", own[2]);
+    }
+    let mut read: Vec<&str> = Vec::new();
+    let mut recorded = Vec::new();
+    for event in &events {
+        if let Event::EvidenceAdded { evidence } = event {
+            let own = (evidence.source, evidence.claim.clone());
+            assert!(!recorded.contains(&own), "{own:?} is recorded once");
+            recorded.push(own);
+        }
+        if let Event::ReadStarted { url, .. } = event {
+            assert!(!read.contains(&url.as_str()), "{url} is read once");
+            read.push(url);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_limit_of_researchers_is_named_as_what_ended_the_research() {
+    let model = Scripted::new(|step, words| {
+        let says = match step {
+            "supervise" => dispatch(&[1]),
+            "research" if words.contains("search_web cork") => turn("finish", &[], &[], json!([])),
+            "research" => turn("search_web", &["cork bark"], &[], json!([])),
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    });
+    let mut asked = asked(Strategy::Supervisor);
+    asked.method.team.max_researcher_iterations = 1;
+    let (_, events) = researched(&world_of(&model), &asked).await;
+    let said: Vec<String> = events.iter().map(Event::name).collect();
+    let stop = events.iter().find_map(|it| match it {
+        Event::ReportReady { report } => Some(report.method.stop),
+        _ => None,
+    });
+    assert_eq!(stop, Some(StopReason::MaxResearchers), "{said:?}");
+    assert_eq!(StopReason::MaxResearchers.phrase(), "the limit of researchers was reached");
 }
 
 #[tokio::test]

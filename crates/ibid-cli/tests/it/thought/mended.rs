@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ibid_core::domain::{ModelRole, OutputMode};
+use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, FailureReason};
 use ibid_store::journal::JournaledModel;
@@ -402,4 +403,83 @@ async fn part_of_a_sentence_is_not_said_again_and_a_blind_judge_of_coverage_is_n
     assert_eq!(said.iter().filter(|it| it.contains("bark of the cork oak")).count(), 1, "{said:?}");
     assert!(said.iter().any(|it| it.contains("nine years")));
     assert!(report.open.iter().all(|it| !it.why.contains("Nothing is known")), "{:?}", report.open);
+}
+
+#[tokio::test]
+async fn with_critics_and_a_model_a_report_keeps_to_its_length_too() {
+    let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
+    let mut asked = question("What is cork?");
+    let words = |report: &ibid_core::domain::Report| -> usize {
+        let own = words_of(report).into_iter().map(|it| it.split_whitespace().count());
+        own.sum()
+    };
+    let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+    let free = words(&report.unwrap());
+    asked.method.final_report_max_length = 60;
+    let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+    let bound = words(&report.unwrap());
+    // 60 tokens are some 45 words of English.
+    assert!(bound <= 45 && bound < free, "{bound} of {free}");
+}
+
+#[tokio::test]
+async fn an_item_on_something_else_is_neither_searched_for_nor_told() {
+    let model = Scripted::new(|step, words| {
+        let mut says = well(step, words);
+        if step == "plan" {
+            let bread =
+                json!({"heading": "Bread", "asks": "How is bread baked?", "query": "bread"});
+            says["items"].as_array_mut().unwrap().push(bread);
+        }
+        Ok(says.to_string())
+    });
+    let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    holds(&report.unwrap());
+    let planned = events.iter().find_map(|it| match it {
+        Event::PlanProposed { plan } => Some(plan.clone()),
+        _ => None,
+    });
+    let planned = planned.unwrap();
+    assert!(planned.items().iter().all(|it| !it.asks.contains("bread")), "{planned:?}");
+    assert!(planned.items().iter().any(|it| it.asks.contains("harvested")));
+    let searched = events
+        .iter()
+        .any(|it| matches!(it, Event::SearchStarted { query, .. } if query.contains("bread")));
+    assert!(!searched);
+}
+
+/// Declines to weigh, as a service does that filters.
+struct Declining(Arc<Scripted>);
+
+#[async_trait::async_trait]
+impl LanguageModel for Declining {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn complete(
+        &self,
+        prompt: &Prompt,
+        sink: Option<TextSink<'_>>,
+    ) -> ibid_core::Result<Completion> {
+        match prompt.purpose.as_str() {
+            "weigh" => {
+                Ok(Completion { refusal: Some("no".to_owned()), ..Completion::from_text("") })
+            }
+            _ => self.0.complete(prompt, sink).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_declined_is_said_to_have_declined() {
+    let model = Scripted::new(|step, words| match step {
+        "write" | "answer_report" => Err(Error::new(ErrorKind::Malformed, "not to be used")),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let declining = Arc::new(Declining(model));
+    let (report, _) = run(&declining, &ModelRole::ALL, &question("What is cork?")).await;
+    let why = report.unwrap().method.unaided_because;
+    let of_weigh = why.iter().find(|it| it.0 == "weigh").map(|it| it.1.as_str());
+    assert_eq!(of_weigh, Some("the model declined to answer"), "{why:?}");
 }

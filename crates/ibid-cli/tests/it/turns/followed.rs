@@ -137,6 +137,35 @@ fn another_topic_begins_anew() {
 }
 
 #[test]
+fn another_aspect_instead_is_asked_of_the_same_subject() {
+    let desk = asked_once();
+    let it = desk.ibid(&["ask", "last", "What about cost instead?", "--jsonl"]);
+    let events = it.lines();
+    assert_eq!(data(&events, "intake.decided")[0]["topic"], "same");
+    assert_eq!(data(&events, "brief.ready")[0]["brief"]["question"], "Cost of green roof?");
+    desk.ibid(&["rm", "last"]);
+    let it = desk.ibid(&["ask", "last", "What is bread made of instead?", "--jsonl"]);
+    let events = it.lines();
+    assert_eq!(data(&events, "intake.decided")[0]["topic"], "shift");
+    assert_eq!(data(&events, "brief.ready")[0]["brief"]["question"], "What is bread made of?");
+}
+
+#[test]
+fn it_is_whoever_was_accused_and_not_the_accusation() {
+    let desk = TestHome::new();
+    desk.write(
+        "docs/korvel.md",
+        "# Korvel Bank\n\nTwo directors at Korvel Bank are accused of fraud. Ada Lind founded Korvel Bank in 1987.\n",
+    );
+    let asked = ["run", "Who at Korvel Bank is accused of fraud?", "--folder", "docs", "-q"];
+    assert_eq!(desk.ibid(&asked).code, 0);
+    let it = desk.ibid(&["ask", "last", "And who founded it?", "--jsonl"]);
+    let events = it.lines();
+    assert_eq!(data(&events, "brief.ready")[0]["brief"]["question"], "Who founded Korvel Bank?");
+    assert!(events.last().unwrap()["result"].as_str().unwrap().contains("Ada Lind"));
+}
+
+#[test]
 fn a_follow_up_keeps_the_ways_of_its_run_unless_flags_say_otherwise() {
     let desk = TestHome::new();
     desk.write("other/a.md", "# Weight\n\nA green roof weighs 150 kg per square metre.\n");

@@ -7,8 +7,8 @@ use rten_tensor::NdTensorView;
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
 use serde_json::Value;
 
-use crate::linear::{ByteProduct, Linear};
-use crate::scaled_matrix::ScaledMatrix;
+use crate::linear::{Int8Gemm, Linear};
+use crate::quantized_matrix::QuantizedMatrix;
 use crate::tensors::TensorFile;
 
 /// Scales each row to mean 0 and variance 1, then by learned factors.
@@ -23,32 +23,32 @@ struct EncoderLayer {
     query_key_value: Linear,
     attended: Linear,
     attended_norm: LayerNorm,
-    wide: Linear,
-    narrow: Linear,
+    intermediate: Linear,
+    output: Linear,
     norm: LayerNorm,
 }
 
 /// The model without its tokenizer.
 pub(crate) struct Encoder {
-    words: ScaledMatrix,
-    places: ScaledMatrix,
+    token_embeddings: QuantizedMatrix,
+    position_embeddings: QuantizedMatrix,
     /// The token type embedding of a single text.
-    kind: Vec<f32>,
+    token_type_embedding: Vec<f32>,
     norm: LayerNorm,
     layers: Vec<EncoderLayer>,
     heads: usize,
 }
 
 /// What multiplies matrices in one thread, and the number of heads of attention.
-struct Products {
-    bytes: ByteProduct,
+struct GemmExecutors {
+    int8: Int8Gemm,
     floats: GemmExecutor<f32>,
     heads: usize,
 }
 
-impl Products {
-    fn new(heads: usize) -> Products {
-        Products { bytes: ByteProduct::new(), floats: GemmExecutor::default(), heads }
+impl GemmExecutors {
+    fn new(heads: usize) -> GemmExecutors {
+        GemmExecutors { int8: Int8Gemm::new(), floats: GemmExecutor::default(), heads }
     }
 }
 
@@ -59,36 +59,49 @@ impl Encoder {
             it.filter(|it| *it > 0).ok_or_else(|| format!("config.json has no {name}"))
         };
         let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
-        let words = tensors.scaled_matrix("embeddings.word_embeddings.weight")?;
+        let token_embeddings = tensors.quantized_matrix("embeddings.word_embeddings.weight")?;
         let heads = number("num_attention_heads")?;
-        let products = Products::new(heads);
-        if words.columns == 0 || !words.columns.is_multiple_of(heads) {
+        let gemms = GemmExecutors::new(heads);
+        if token_embeddings.columns == 0 || !token_embeddings.columns.is_multiple_of(heads) {
             return Err("the width is not a multiple of the number of heads".to_owned());
         }
-        let mut kind = tensors.vector("embeddings.token_type_embeddings.weight")?;
-        kind.truncate(words.columns);
+        let mut token_type_embedding = tensors.vector("embeddings.token_type_embeddings.weight")?;
+        token_type_embedding.truncate(token_embeddings.columns);
         let layers = (0..number("num_hidden_layers")?)
-            .map(|nth| EncoderLayer::load(nth, words.columns, &products, (tensors, epsilon)))
+            .map(|nth| {
+                EncoderLayer::load(nth, token_embeddings.columns, &gemms, (tensors, epsilon))
+            })
             .collect::<Result<Vec<EncoderLayer>, String>>()?;
-        let places = tensors.scaled_matrix("embeddings.position_embeddings.weight")?;
-        if places.columns != words.columns || kind.len() != words.columns {
+        let position_embeddings =
+            tensors.quantized_matrix("embeddings.position_embeddings.weight")?;
+        if position_embeddings.columns != token_embeddings.columns
+            || token_type_embedding.len() != token_embeddings.columns
+        {
             return Err("the embeddings differ in width".to_owned());
         }
-        if words.rows == 0 || places.rows == 0 {
+        if token_embeddings.rows == 0 || position_embeddings.rows == 0 {
             return Err("the embeddings are empty".to_owned());
         }
-        let norm = LayerNorm::load("embeddings.LayerNorm", words.columns, (tensors, epsilon))?;
-        Ok(Encoder { words, places, kind, norm, layers, heads })
+        let norm =
+            LayerNorm::load("embeddings.LayerNorm", token_embeddings.columns, (tensors, epsilon))?;
+        Ok(Encoder {
+            token_embeddings,
+            position_embeddings,
+            token_type_embedding,
+            norm,
+            layers,
+            heads,
+        })
     }
 
     /// The maximum number of tokens of one text.
     pub(crate) fn max_tokens(&self) -> usize {
-        self.places.rows
+        self.position_embeddings.rows
     }
 
     /// The mean of the token embeddings of each text. The tokens of all texts are multiplied together.
     pub(crate) fn embed(&self, texts: &[&[usize]]) -> Vec<Vec<f32>> {
-        let width = self.words.columns;
+        let width = self.token_embeddings.columns;
         let mut rows = Vec::with_capacity(texts.len());
         let mut end = 0;
         for text in texts {
@@ -98,14 +111,14 @@ impl Encoder {
         let mut x = vec![0.0; end * width];
         let places = texts.iter().flat_map(|text| text.iter().enumerate());
         for (row, (place, id)) in x.chunks_exact_mut(width).zip(places) {
-            row.copy_from_slice(&self.kind);
-            self.words.add_row((*id).min(self.words.rows - 1), row);
-            self.places.add_row(place.min(self.places.rows - 1), row);
+            row.copy_from_slice(&self.token_type_embedding);
+            self.token_embeddings.add_row((*id).min(self.token_embeddings.rows - 1), row);
+            self.position_embeddings.add_row(place.min(self.position_embeddings.rows - 1), row);
         }
         self.norm.apply(&mut x);
-        let products = Products::new(self.heads);
+        let gemms = GemmExecutors::new(self.heads);
         for layer in &self.layers {
-            x = layer.forward(x, &rows, &products);
+            x = layer.forward(x, &rows, &gemms);
         }
         rows.into_iter().map(|rows| mean(&x[rows.start * width..rows.end * width], width)).collect()
     }
@@ -126,51 +139,52 @@ impl EncoderLayer {
     fn load(
         nth: usize,
         width: usize,
-        products: &Products,
+        gemms: &GemmExecutors,
         (tensors, epsilon): (&mut TensorFile, f32),
     ) -> Result<EncoderLayer, String> {
         let name = |rest: &str| format!("encoder.layer.{nth}.{rest}");
         let parts = ["query", "key", "value"].map(|it| name(&format!("attention.self.{it}")));
-        let mut query_key_value = Linear::load(&parts, &products.bytes, tensors)?;
-        query_key_value.scale_outputs(0..width, ((width / products.heads) as f32).sqrt().recip());
-        let mut linear = |it: &str| Linear::load(&[name(it)], &products.bytes, tensors);
+        let mut query_key_value = Linear::load(&parts, &gemms.int8, tensors)?;
+        let mut linear = |it: &str| Linear::load(&[name(it)], &gemms.int8, tensors);
         let attended = linear("attention.output.dense")?;
-        let wide = linear("intermediate.dense")?;
-        let narrow = linear("output.dense")?;
-        let fits = wide.outputs() > 0
+        let intermediate = linear("intermediate.dense")?;
+        let output = linear("output.dense")?;
+        let fits = intermediate.outputs() > 0
             && query_key_value.fits(width, 3 * width)
             && attended.fits(width, width)
-            && wide.fits(width, wide.outputs())
-            && narrow.fits(wide.outputs(), width);
+            && intermediate.fits(width, intermediate.outputs())
+            && output.fits(intermediate.outputs(), width);
         if !fits {
             return Err(format!("the weights of layer {nth} differ in width"));
         }
+        // Attention divides the products of queries and keys by this.
+        query_key_value.scale_outputs(0..width, ((width / gemms.heads) as f32).sqrt().recip());
         let mut norm = |it: &str| LayerNorm::load(&name(it), width, (tensors, epsilon));
         Ok(EncoderLayer {
             attended_norm: norm("attention.output.LayerNorm")?,
             norm: norm("output.LayerNorm")?,
             query_key_value,
             attended,
-            wide,
-            narrow,
+            intermediate,
+            output,
         })
     }
 
-    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], products: &Products) -> Vec<f32> {
+    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], gemms: &GemmExecutors) -> Vec<f32> {
         let width = self.attended.outputs();
-        let triples = self.query_key_value.apply(&products.bytes, &x);
+        let triples = self.query_key_value.apply(&gemms.int8, &x);
         let mut mixed = vec![0.0; x.len()];
         for text in texts {
             let triples = &triples[text.start * 3 * width..text.end * 3 * width];
             let mixed = &mut mixed[text.start * width..text.end * width];
-            attention(products, text.len(), triples, mixed);
+            attention(gemms, text.len(), triples, mixed);
         }
-        let mut out = self.attended.apply(&products.bytes, &mixed);
+        let mut out = self.attended.apply(&gemms.int8, &mixed);
         add(&mut out, &x);
         self.attended_norm.apply(&mut out);
-        let mut wide = self.wide.apply(&products.bytes, &out);
-        Gelu {}.map_mut(&mut wide);
-        let mut last = self.narrow.apply(&products.bytes, &wide);
+        let mut intermediate = self.intermediate.apply(&gemms.int8, &out);
+        Gelu {}.map_mut(&mut intermediate);
+        let mut last = self.output.apply(&gemms.int8, &intermediate);
         add(&mut last, &out);
         self.norm.apply(&mut last);
         last
@@ -183,12 +197,12 @@ fn add(x: &mut [f32], other: &[f32]) {
 
 /// Writes to `out`, for each token of a text and each head, the mean of the values weighted by how well the token's query
 /// matches their keys. `triples` holds queries, keys and values side by side.
-fn attention(products: &Products, tokens: usize, triples: &[f32], out: &mut [f32]) {
+fn attention(gemms: &GemmExecutors, tokens: usize, triples: &[f32], out: &mut [f32]) {
     let width = out.len() / tokens.max(1);
-    let head_width = width / products.heads;
+    let head_width = width / gemms.heads;
     let mut weights = vec![0.0; tokens * tokens];
     let mut attended = vec![0.0; tokens * head_width];
-    for head in 0..products.heads {
+    for head in 0..gemms.heads {
         let part = |nth: usize, transposed: bool| {
             let from = &triples[nth * width + head * head_width..];
             let (shape, strides) = match transposed {
@@ -201,12 +215,12 @@ fn attention(products: &Products, tokens: usize, triples: &[f32], out: &mut [f32
         else {
             continue;
         };
-        multiply(&products.floats, query, key, &mut weights);
+        multiply(&gemms.floats, query, key, &mut weights);
         for row in weights.chunks_exact_mut(tokens) {
             Softmax::new_mut(row).dispatch();
         }
         let rows = NdTensorView::<f32, 2>::from_data([tokens, tokens], &weights[..]);
-        multiply(&products.floats, rows, value, &mut attended);
+        multiply(&gemms.floats, rows, value, &mut attended);
         for (out, row) in out.chunks_exact_mut(width).zip(attended.chunks_exact(head_width)) {
             out[head * head_width..][..head_width].copy_from_slice(row);
         }
@@ -260,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_norm_brings_rows_to_mean_nought_and_variance_one() {
+    fn a_norm_brings_rows_to_mean_zero_and_variance_one() {
         let norm = LayerNorm { weight: vec![1.0, 1.0], bias: vec![0.0, 0.5], epsilon: 0.0 };
         let mut x = [1.0, 3.0];
         norm.apply(&mut x);
@@ -271,7 +285,7 @@ mod tests {
     fn attention_to_one_key_gives_its_value() {
         let triples = [20.0, 0.0, 20.0, 0.0, 1.0, 2.0, 0.0, 20.0, 0.0, 20.0, 3.0, 4.0];
         let mut out = [0.0; 4];
-        attention(&Products::new(1), 2, &triples, &mut out);
+        attention(&GemmExecutors::new(1), 2, &triples, &mut out);
         assert!(out.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-3));
     }
 }

@@ -5,7 +5,7 @@
 mod bert;
 mod encoder;
 mod linear;
-mod scaled_matrix;
+mod quantized_matrix;
 mod tensors;
 mod wordpiece;
 

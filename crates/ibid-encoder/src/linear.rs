@@ -7,11 +7,8 @@ use rten_simd::SimdOp as _;
 use rten_tensor::NdTensorView;
 use rten_vecmath::{ExtendInit as _, Quantize};
 
-use crate::scaled_matrix::{largest, scale};
+use crate::quantized_matrix::{max_abs, scale};
 use crate::tensors::TensorFile;
-
-/// The value of an activation of nought.
-const ZERO: u8 = 128;
 
 /// `x · weight + bias` of one or more layers that have the same input.
 pub(crate) struct Linear {
@@ -22,31 +19,32 @@ pub(crate) struct Linear {
 }
 
 /// Multiplies bytes.
-pub(crate) struct ByteProduct {
+pub(crate) struct Int8Gemm {
     gemm: GemmExecutor<u8, i8, i32>,
-    /// The largest activation in whole numbers. Seven bits where two products are added in 16 bits.
-    largest: f32,
+    /// The byte of an activation of zero.
+    zero_point: u8,
 }
 
-impl ByteProduct {
-    pub(crate) fn new() -> ByteProduct {
+impl Int8Gemm {
+    pub(crate) fn new() -> Int8Gemm {
         let gemm = GemmExecutor::default();
-        let largest = if gemm.may_saturate() { 63.0 } else { 127.0 };
-        ByteProduct { gemm, largest }
+        // Processors without VNNI add two products in 16 bits: 127 * 127 * 2 fits, 255 * 127 * 2 does not.
+        let zero_point = if gemm.may_saturate() { 64 } else { 128 };
+        Int8Gemm { gemm, zero_point }
     }
 
-    /// Activations as whole numbers around [`ZERO`], and the scale of each row.
+    /// Activations as bytes around the zero point, and the scale of each row.
     fn quantize(&self, x: &[f32], columns: usize) -> (Vec<u8>, Vec<f32>) {
-        let mut whole = Vec::with_capacity(x.len());
+        let mut quantized = Vec::with_capacity(x.len());
         let mut scales = Vec::with_capacity(x.len() / columns);
         for row in x.chunks_exact(columns) {
-            let scale = scale(largest(row), self.largest);
-            whole.extend_init(|free| {
-                Quantize::new(row, &mut free[..columns], scale.recip(), ZERO).dispatch()
+            let scale = scale(max_abs(row), f32::from(self.zero_point - 1));
+            quantized.extend_init(|free| {
+                Quantize::new(row, &mut free[..columns], scale.recip(), self.zero_point).dispatch()
             });
             scales.push(scale);
         }
-        (whole, scales)
+        (quantized, scales)
     }
 }
 
@@ -54,13 +52,13 @@ impl Linear {
     /// Loads the layers called `names` as one.
     pub(crate) fn load(
         names: &[String],
-        product: &ByteProduct,
+        product: &Int8Gemm,
         tensors: &mut TensorFile,
     ) -> Result<Linear, String> {
         let (mut values, mut scales, mut bias) = (Vec::new(), Vec::new(), Vec::new());
         let mut inputs = None;
         for name in names {
-            let part = tensors.scaled_matrix(&format!("{name}.weight"))?;
+            let part = tensors.quantized_matrix(&format!("{name}.weight"))?;
             let own = tensors.vector(&format!("{name}.bias"))?;
             if own.len() != part.rows || *inputs.get_or_insert(part.columns) != part.columns {
                 return Err(format!("tensor {name}: weight and bias differ in size"));
@@ -70,6 +68,9 @@ impl Linear {
             bias.extend(own);
         }
         let inputs = inputs.unwrap_or_default();
+        if inputs == 0 || scales.is_empty() {
+            return Err(format!("tensor {} is empty", names.join(", ")));
+        }
         let weight = NdTensorView::<i8, 2>::from_data([scales.len(), inputs], &values[..]);
         Ok(Linear { weight: product.gemm.prepack_b(weight.transposed()), scales, bias, inputs })
     }
@@ -90,10 +91,10 @@ impl Linear {
     }
 
     /// The product with each row of `x`.
-    pub(crate) fn apply(&self, product: &ByteProduct, x: &[f32]) -> Vec<f32> {
-        let (whole, row_scales) = product.quantize(x, self.inputs);
-        let zeros = vec![ZERO; row_scales.len()];
-        let a = NdTensorView::<u8, 2>::from_data([row_scales.len(), self.inputs], &whole[..]);
+    pub(crate) fn apply(&self, product: &Int8Gemm, x: &[f32]) -> Vec<f32> {
+        let (quantized, row_scales) = product.quantize(x, self.inputs);
+        let zeros = vec![product.zero_point; row_scales.len()];
+        let a = NdTensorView::<u8, 2>::from_data([row_scales.len(), self.inputs], &quantized[..]);
         let mut sums = vec![0; row_scales.len() * self.outputs()];
         let options = GemmOptions {
             a_quant: Some(QuantParams { zero_point: &zeros }),

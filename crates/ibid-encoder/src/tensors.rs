@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::scaled_matrix::ScaledMatrix;
+use crate::quantized_matrix::QuantizedMatrix;
 
 /// Bytes of a header; a larger one is rejected.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
@@ -38,21 +38,21 @@ impl TensorFile {
         Ok(TensorFile { file, header, begin: 8 + length, length: bytes })
     }
 
-    /// The matrix called `name`: whole numbers (`I8`) with the scales called `name.scale`, or floats, which are rounded.
-    pub(crate) fn scaled_matrix(&mut self, name: &str) -> Result<ScaledMatrix, String> {
+    /// The matrix called `name`: 8-bit numbers (`I8`) with the scales called `name.scale`, or floats, which are rounded.
+    pub(crate) fn quantized_matrix(&mut self, name: &str) -> Result<QuantizedMatrix, String> {
         let (dtype, shape, bytes) = self.bytes(name)?;
         let [rows, columns] = shape[..] else {
             return Err(format!("tensor {name} is not a matrix"));
         };
         if dtype != "I8" {
-            return Ok(ScaledMatrix::quantize(columns, &floats(name, &dtype, &bytes)?));
+            return Ok(QuantizedMatrix::quantize(columns, &floats(name, &dtype, &bytes)?));
         }
         let scales = self.vector(&format!("{name}.scale"))?;
         if scales.len() != rows {
             return Err(format!("tensor {name}: rows and scales differ in number"));
         }
         let values = bytes.into_iter().map(u8::cast_signed).collect();
-        Ok(ScaledMatrix { rows, columns, values, scales })
+        Ok(QuantizedMatrix { rows, columns, values, scales })
     }
 
     /// All numbers of the tensor called `name`.
@@ -95,5 +95,10 @@ fn floats(name: &str, dtype: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
     if dtype != "F32" {
         return Err(format!("tensor {name} is of type {dtype}, not F32"));
     }
-    Ok(bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect())
+    let numbers: Vec<f32> =
+        bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    if !numbers.iter().all(|number| number.is_finite()) {
+        return Err(format!("tensor {name} has values that are no numbers"));
+    }
+    Ok(numbers)
 }

@@ -8,7 +8,7 @@ use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
 use crate::thresholds::MIN_FOUND_ASPECT;
 
 /// Whether none of the evidence has most of the words asked for: the pages may say it in others.
-pub(crate) fn words_fail<'e>(
+pub(crate) fn lacks_lexical_match<'e>(
     scorer: &mut RelevanceScorer,
     mut found: impl Iterator<Item = &'e Evidence>,
 ) -> bool {

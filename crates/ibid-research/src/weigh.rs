@@ -18,7 +18,7 @@ use super::ask::{
 };
 use super::attribution::{self, SupportLevel};
 use super::catch_item::catch_item;
-use super::compare_meaning::{compare_meaning, words_fail};
+use super::compare_meaning::{compare_meaning, lacks_lexical_match};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
@@ -56,7 +56,7 @@ pub(crate) struct WeighContext<'a> {
     pub(crate) round: u32,
     /// How many chunks of each page are weighed, also of a short page; `None` decides by rank.
     pub(crate) chunks: Option<usize>,
-    /// Chooses the chunks of long pages, if it is an external service.
+    /// Chooses the chunks of long pages, if it is a reranker, and compares meaning, if it can.
     pub(crate) ranker: Option<&'a dyn Ranker>,
 }
 
@@ -117,12 +117,12 @@ pub(crate) async fn find_evidence(
     }
     let mut inputs = page_inputs(round, notes, pages);
     rank_chunks(round, &mut inputs).await?;
-    let pages_in = take_in(scorer, inputs);
+    let pages_in = add_pages(scorer, inputs);
     let mut weighed = weigh_by_words(round, scorer, pages_in)?;
     // A model that reads the pages knows what words mean.
     let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
     let found = weighed.iter().flat_map(|page| &page.found.evidence);
-    if let Some(ranker) = round.ranker.filter(|_| !by_model && words_fail(scorer, found)) {
+    if let Some(ranker) = round.ranker.filter(|_| !by_model && lacks_lexical_match(scorer, found)) {
         let pages: Vec<_> = weighed.into_iter().map(|page| (page.input, page.sentences)).collect();
         compare_meaning(round.log, ranker, scorer, &pages).await?;
         weighed = weigh_by_words(round, scorer, pages)?;
@@ -158,13 +158,13 @@ pub(crate) fn find_evidence_by_words(
     notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
-    let inputs = take_in(scorer, page_inputs(round, notes, pages));
+    let inputs = add_pages(scorer, page_inputs(round, notes, pages));
     let weighed = weigh_by_words(round, scorer, inputs)?;
     Ok(weighed.into_iter().flat_map(|page| page.found.evidence).collect())
 }
 
 /// Takes in all pages of a round before any is weighed: how rare a word is must not depend on which page came first.
-fn take_in<'a>(
+fn add_pages<'a>(
     scorer: &mut RelevanceScorer,
     inputs: Vec<PageInput<'a>>,
 ) -> Vec<(PageInput<'a>, PageSentences)> {
@@ -568,7 +568,7 @@ fn chunk_limits(question: &Question, rank: usize) -> (usize, usize) {
 /// Has the configured reranker score the chunks of long pages, all pages side by side. Pages that it fails on are scored by
 /// words, as all are where there is none.
 async fn rank_chunks(round: &WeighContext<'_>, inputs: &mut [PageInput<'_>]) -> Result<()> {
-    let Some(ranker) = round.ranker.filter(|ranker| ranker.is_remote()) else {
+    let Some(ranker) = round.ranker.filter(|ranker| ranker.ranks_chunks()) else {
         return Ok(());
     };
     let mut calls = Vec::new();

@@ -163,8 +163,13 @@ fn model_findings(
 
 /// The configured ranking.
 fn ranking(settings: &Settings) -> HealthFinding {
-    let opened = semantic::embedder(settings)
-        .and_then(|embedder| Ok((embedder.clone(), semantic::ranker(settings, embedder)?)));
+    let bundled = settings.embedding.model.is_empty();
+    let embedder = match bundled {
+        true => semantic::bundled_embedder(settings),
+        false => semantic::embedder(settings),
+    };
+    let opened =
+        embedder.and_then(|embedder| Ok((embedder.clone(), semantic::ranker(settings, embedder)?)));
     match opened {
         Ok((None, ranker)) => {
             let why = match settings.embedding.model.as_str() {
@@ -190,7 +195,13 @@ fn ranking(settings: &Settings) -> HealthFinding {
             )
         }
         Err(fault) => {
-            finding_from_error("ranking", &fault, "unset `embedding.model` and `rerank.model`")
+            let fix = match bundled {
+                true => {
+                    "restore the model that comes with Ibid, or set `embedding.model` to `none`"
+                }
+                false => "unset `embedding.model` and `rerank.model`",
+            };
+            finding_from_error("ranking", &fault, fix)
         }
     }
 }

@@ -447,7 +447,34 @@ mod local {
         assert_eq!(error.kind(), ErrorKind::Setup);
         assert!(error.chain().contains("config.json"), "{}", error.chain());
         tiny(dir.path());
+        let whole = std::fs::read(dir.path().join("model.safetensors")).unwrap();
         std::fs::write(dir.path().join("model.safetensors"), [0xff; 64]).unwrap();
+        assert!(Bert::open(dir.path()).is_err());
+        // Shapes that do not fit each other, and numbers that are none.
+        let length = u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&whole[8..8 + length]).unwrap();
+        let names: Vec<String> = header.as_object().unwrap().keys().cloned().collect();
+        for name in names {
+            for shape in [json!([4, 0]), json!([0, 4]), json!([1, 1]), json!([2])] {
+                let mut header = header.clone();
+                let count: u64 =
+                    shape.as_array().unwrap().iter().filter_map(Value::as_u64).product();
+                header[&name]["shape"] = shape;
+                header[&name]["data_offsets"] = json!([0, count * 4]);
+                let header = header.to_string();
+                let mut file = (header.len() as u64).to_le_bytes().to_vec();
+                file.extend(header.bytes());
+                file.extend(&whole[8 + length..]);
+                std::fs::write(dir.path().join("model.safetensors"), file).unwrap();
+                // It may open where the shape makes no difference, and never panics.
+                let _ = Bert::open(dir.path());
+            }
+        }
+        let mut broken = whole.clone();
+        for number in broken[8 + length..].as_chunks_mut::<4>().0 {
+            *number = f32::NAN.to_le_bytes();
+        }
+        std::fs::write(dir.path().join("model.safetensors"), broken).unwrap();
         assert!(Bert::open(dir.path()).is_err());
     }
 }
@@ -505,6 +532,28 @@ mod bundled {
     }
 
     const COSINES: [f32; 3] = [0.448, 0.037, 0.100];
+
+    #[test]
+    fn a_damaged_model_ends_no_question_and_doctor_names_it() {
+        let desk = TestHome::new();
+        for file in ["config.json", "tokenizer.json"] {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/all-MiniLM-L6-v2");
+            let text = std::fs::read_to_string(from.join(file)).unwrap();
+            desk.write(&format!("models/all-MiniLM-L6-v2/{file}"), &text);
+        }
+        desk.write(
+            "models/all-MiniLM-L6-v2/model.safetensors",
+            "version https://git-lfs.github.com/spec/v1\n",
+        );
+        let models = desk.path("models").to_string_lossy().into_owned();
+        let (docs, place) = (desk.docs(), [("IBID_MODELS_DIR", models.as_str())]);
+        let asked = ["What does a green roof cost?", "--folder", &docs, "--model", "none"];
+        let output = desk.command(&asked).envs(place).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let told = desk.command(&["doctor"]).envs(place).output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("model.safetensors"), "{told}");
+    }
 
     #[test]
     fn a_question_in_other_words_is_answered_and_none_says_so_without_the_model() {

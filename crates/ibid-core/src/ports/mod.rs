@@ -95,6 +95,10 @@ pub trait Ranker: Send + Sync {
     fn is_remote(&self) -> bool {
         true
     }
+    /// Whether it also scores the parts of long pages, as a reranker does.
+    fn ranks_chunks(&self) -> bool {
+        self.is_remote()
+    }
     /// Returns a score for each of `texts`.
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>>;
     /// Returns how similar each of `texts` is to `query` in meaning, besides the subject that most of them share: -1 to 1.

@@ -73,6 +73,11 @@ impl Folder {
         self.update_some_vectors(most, on).await
     }
 
+    /// Whether passages lack a vector, so that only words are searched.
+    pub fn lacks_vectors(&self) -> bool {
+        self.lacks_vectors.load(Ordering::Relaxed)
+    }
+
     async fn update_some_vectors(
         &self,
         most: usize,
@@ -85,7 +90,7 @@ impl Folder {
         let places = run_blocking(move || index.vector_keys()).await??;
         let keys: Vec<u64> = places.keys().copied().collect();
         let missing = semantic.prune(&keys).await?;
-        self.lacks_vectors.store(missing.len() > most, Ordering::Relaxed);
+        self.lacks_vectors.store(!missing.is_empty(), Ordering::Relaxed);
         if missing.len() > most {
             return Ok(0);
         }
@@ -105,6 +110,7 @@ impl Folder {
             let passages = run_blocking(move || index.passage_texts(&wanted)).await??;
             done += semantic.embed(passages).await?;
         }
+        self.lacks_vectors.store(false, Ordering::Relaxed);
         if done > 0 {
             on(embedded(done));
         }
@@ -168,7 +174,7 @@ impl Folder {
         filter: &Filter,
     ) -> Result<Vec<SearchHit>> {
         let semantic = self.semantic.as_ref();
-        let near = match semantic.filter(|_| !self.lacks_vectors.load(Ordering::Relaxed)) {
+        let near = match semantic.filter(|_| !self.lacks_vectors()) {
             Some(semantic) => semantic.nearest(query).await.unwrap_or_default(),
             None => Vec::new(),
         };

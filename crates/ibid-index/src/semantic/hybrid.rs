@@ -12,7 +12,7 @@ use ibid_core::ports::{Embedder, Ranker, unit_length};
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
 const VECTOR_WEIGHT: f32 = 2.0;
 
-/// Vectors kept in memory, so that a text is embedded once in a run: 6 MB with 384 numbers each.
+/// Vectors kept in memory, so that a text is embedded once in a run: 6 MB with 384 numbers each, besides the texts.
 const MAX_KEPT_VECTORS: usize = 4_000;
 /// The texts nearest to the query whose mean is the subject that they share, and the fewest that have one.
 const SUBJECT_TEXTS: (usize, usize) = (100, 8);
@@ -63,6 +63,10 @@ impl Ranker for HybridRanker {
         &self.name
     }
 
+    fn ranks_chunks(&self) -> bool {
+        false
+    }
+
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -86,14 +90,14 @@ impl Ranker for HybridRanker {
         }
         let all: Vec<&str> = std::iter::once(query).chain(texts.iter().copied()).collect();
         let vectors = self.vectors(&all).await?;
-        Ok(besides_subject(&vectors[0], &vectors[1..]))
+        Ok(mean_centered_cosine(&vectors[0], &vectors[1..]))
     }
 }
 
 /// The cosine of `query` and each of `texts` after their common subject was taken away: the mean of the texts nearest to the
-/// query (the "all but the top" of Mu and Viswanath 2018, of the texts at hand). Rounded to thousandths, so that it does not
+/// query. Rounded to thousandths, so that it does not
 /// depend on the processor.
-fn besides_subject(query: &[f32], texts: &[Arc<[f32]>]) -> Vec<f32> {
+fn mean_centered_cosine(query: &[f32], texts: &[Arc<[f32]>]) -> Vec<f32> {
     let mut nearest: Vec<(f32, usize)> =
         texts.iter().enumerate().map(|(at, text)| (cosine(text, query), at)).collect();
     nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -127,7 +131,7 @@ mod tests {
         // The first number is the subject, the others are what is said of it.
         let text = |a: f32, b: f32| Arc::from(unit_length(vec![1.0, a, b]));
         let texts = [text(0.5, 0.0), text(0.0, 0.5), text(-0.5, 0.0), text(0.0, -0.5)];
-        let found = besides_subject(&unit_length(vec![1.0, 0.4, 0.0]), &texts);
+        let found = mean_centered_cosine(&unit_length(vec![1.0, 0.4, 0.0]), &texts);
         assert!(found[0] > 0.9 && found[1].abs() < 0.3 && found[2] < -0.9, "{found:?}");
     }
 }

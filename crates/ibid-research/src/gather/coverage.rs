@@ -44,7 +44,7 @@ pub(super) async fn gather(
     research.targets = whole;
     let mut is_widened = false;
     loop {
-        // Before the gate makes do with fewer sites than are wanted, one search leaves out those that are known.
+        // Before the gate accepts fewer sites than are wanted, one search leaves out those that are known.
         let other_sites = match is_widened {
             true => Vec::new(),
             false => other_site_queries(research)?,

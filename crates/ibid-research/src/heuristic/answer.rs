@@ -461,7 +461,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
     if fits(text) {
         return Ok(Some(text.to_owned()));
     }
-    let whole = scorer.relevance(text);
+    let whole = scorer.word_relevance(text);
     let fact = AskedFact::of_question(scorer.question())?;
     let mut shorter = without_brackets(text);
     if let Some(tail) = strip_reporting_clause(&shorter, &words.found_that) {
@@ -475,7 +475,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
             && !fact.is_lost(text, &it)
             && it.split_whitespace().count() >= 5
             && has_verb(&it, words)
-            && scorer.relevance(&it) >= whole * MIN_SHORTENED_RELEVANCE
+            && scorer.word_relevance(&it) >= whole * MIN_SHORTENED_RELEVANCE
         {
             return Ok(Some(it));
         }

@@ -251,9 +251,16 @@ fn name_fit(asked: &str, text: &str) -> f32 {
 
 /// A number with a unit; best the unit asked for, or `%` where a share is.
 fn quantity_fit(asked: &str, text: &str) -> f32 {
-    let found = measures(text);
+    let mut found = measures(text);
     if found.is_empty() {
         return 0.0;
+    }
+    // "50 euros more" is no cost, unless the question compares.
+    if !compares(&super::lexicon::spaced(asked)).unwrap_or_default() {
+        found.retain(|it| !is_difference(&text[it.span.end..]));
+    }
+    if found.is_empty() {
+        return NO_UNIT_FIT;
     }
     let lower = asked.to_lowercase();
     if let Some(dimension) = Dimension::from_question(&lower) {
@@ -274,11 +281,26 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     });
     if wanted {
         1.0
-    } else if found.iter().any(|it| it.unit.is_some()) {
+    } else if counted.is_none() && found.iter().any(|it| it.unit.is_some()) {
         OTHER_UNIT_FIT
     } else {
         NO_UNIT_FIT
     }
+}
+
+/// Whether a figure that `rest` follows is a difference: "50 euros per square metre more", but not "50 euros or more".
+fn is_difference(rest: &str) -> bool {
+    const DIFFERENCES: [&str; 12] = [
+        "more", "less", "extra", "fewer", "higher", "lower", "longer", "shorter", "deeper",
+        "heavier", "cooler", "warmer",
+    ];
+    let clause = rest.split([',', ';', '.', ':', '(']).next().unwrap_or_default();
+    let words: Vec<&str> = clause
+        .split_whitespace()
+        .take_while(|word| !["and", "or"].contains(word))
+        .take(7)
+        .collect();
+    words.iter().any(|word| DIFFERENCES.contains(word))
 }
 
 /// What "how deep" and "how heavy" ask for.
@@ -413,6 +435,23 @@ fn novelty(asked: &str, text: &str) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_or_another_count_is_not_the_amount() {
+        let cost = |text| quantity_fit("What does a green roof cost?", text);
+        assert!(
+            cost("A green roof costs 110 euros per square metre.")
+                > cost("The blue-green roof costs 35 to 50 euros per square metre more.")
+        );
+        assert_eq!(
+            cost("A green roof costs 110 euros or more."),
+            cost("A green roof costs 110 euros.")
+        );
+        let count = |text| quantity_fit("How many green roofs had Halvern?", text);
+        assert!(
+            count("The city had 412 green roofs.") > count("It retained 24 mm, which is 35 %.")
+        );
+    }
 
     #[test]
     fn a_question_of_depth_is_answered_by_a_depth() {

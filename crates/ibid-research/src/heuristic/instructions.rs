@@ -21,9 +21,33 @@ const MAX_TEXT_WORDS: usize = 3;
 /// Sentences that begin so say who asks.
 const ASKERS: &[&str] =
     &["i am a", "i am an", "i am the", "i'm a", "i'm an", "i'm the", "we are a", "we are an"];
-/// Openings before a colon that only lead to the question behind it.
-const OPENERS: &[&str] =
-    &["i", "i'm", "we", "please", "can", "could", "would", "tell", "write", "answer", "explain"];
+/// The content words of an opening that only leads to the question behind its colon.
+const OPENING_WORDS: &[&str] = &[
+    "answer",
+    "ask",
+    "brief",
+    "explain",
+    "help",
+    "know",
+    "like",
+    "need",
+    "please",
+    "question",
+    "report",
+    "short",
+    "summary",
+    "tell",
+    "understand",
+    "want",
+    "wonder",
+    "wondering",
+    "write",
+];
+/// Words of a question that point to what was said before it.
+const POINTERS: &[&str] = &[
+    "i", "i'm", "my", "me", "we", "our", "us", "it", "its", "they", "their", "them", "this",
+    "that", "these", "those", "he", "she", "his", "her",
+];
 /// Units of a length.
 const LENGTHS: &[&str] = &["word", "words", "sentence", "sentences", "paragraph", "paragraphs"];
 /// Words between "in" and the unit of a length, besides numbers.
@@ -39,7 +63,9 @@ pub(crate) fn without_instructions(asked: &str) -> Result<String> {
     let sentences: Vec<&str> = split_sentences(asked).into_iter().map(|it| &asked[it]).collect();
     let mut kept: Vec<String> = Vec::new();
     for sentence in &sentences {
-        if sentences.len() > 1 && is_on_asker(sentence) {
+        let others = sentences.iter().filter(|other| *other != sentence);
+        if sentences.len() > 1 && is_on_asker(sentence) && !others.clone().any(|it| points_back(it))
+        {
             continue;
         }
         let matter = without_opening(sentence);
@@ -70,16 +96,24 @@ fn is_on_asker(sentence: &str) -> bool {
     !sentence.ends_with('?') && ASKERS.iter().any(|own| lower.starts_with(&format!("{own} ")))
 }
 
+/// Whether a question points to what was said before it: "Can I eat mango?" depends on who asks.
+fn points_back(question: &str) -> bool {
+    tokens(question).iter().any(|it| POINTERS.contains(&it.text.as_str()))
+}
+
 /// Without "please write a short report on", and without what leads to a question behind a colon.
 fn without_opening(sentence: &str) -> &str {
     let words = tokens(sentence);
-    let first = words.first().map_or("", |it| it.text.as_str());
     if let Some((opening, question)) = sentence.split_once(": ")
         && sentence.ends_with('?')
         && !opening.contains('?')
-        && OPENERS.contains(&first)
+        && !points_back(question)
     {
-        return question;
+        let opening_words = tokens(opening);
+        let mut content = opening_words.iter().filter(|it| !is_stop_word(&it.text));
+        if is_on_asker(opening) || content.all(|it| OPENING_WORDS.contains(&it.text.as_str())) {
+            return question;
+        }
     }
     requested_matter(sentence, &words).unwrap_or(sentence)
 }
@@ -150,7 +184,8 @@ fn cut(text: &str, start: usize, end: usize) -> String {
     const JOINTS: [char; 7] = [' ', ',', ';', ':', '(', '-', '–'];
     let before = text[..start].trim_end_matches(JOINTS);
     let after = text[end..].trim_start_matches([' ', ',', ':', ')']);
-    let after = after.strip_prefix("please").unwrap_or(after).trim_start_matches([' ', ',']);
+    let polite = after.strip_prefix("please").filter(|rest| !rest.starts_with(char::is_alphabetic));
+    let after = polite.unwrap_or(after).trim_start_matches([' ', ',']);
     let sticks = before.is_empty() || after.is_empty() || after.starts_with(['?', '.', '!']);
     format!("{before}{}{after}", if sticks { "" } else { " " })
 }
@@ -158,6 +193,18 @@ fn cut(text: &str, start: usize, end: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_question_depends_on_stays() {
+        for text in [
+            "We found lead in our tap water: is it safe to drink?",
+            "I have a flat roof of 1950: can it carry soil?",
+            "I am a diabetic. Can I eat mango?",
+            "Would Rome have fallen: what do historians say?",
+        ] {
+            assert_eq!(without_instructions(text).unwrap(), text);
+        }
+    }
 
     #[test]
     fn instructions_are_taken_out_of_a_question() {
@@ -172,6 +219,7 @@ mod tests {
             "Could you write me a summary of this question: do green roofs leak?",
             "I am a roofer. Do green roofs leak?",
             "I'm a roofer and need to know: do green roofs leak?",
+            "Please tell me: do green roofs leak?",
         ] {
             assert_eq!(without_instructions(text).unwrap(), asked, "{text}");
         }

@@ -37,6 +37,10 @@ pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
     } else if items.is_empty() {
         add_subjects(brief, &mut items);
     }
+    // A question of a form that no rule knows is asked as it is.
+    if items.is_empty() {
+        items.push(part_item(brief, &brief.question, 0));
+    }
     let complexity = match (brief.kind, parts.len()) {
         (_, 3..) => Complexity::Complex,
         (QuestionKind::Comparison | QuestionKind::Causal | QuestionKind::Open, _) | (_, 2) => {

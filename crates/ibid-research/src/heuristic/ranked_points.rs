@@ -64,11 +64,11 @@ pub(crate) fn rank_points<'a>(
         let first = &notes.evidence[point.evidence[0]];
         let heading = scorer.heading_strength(first);
         let similarity = scorer.similarity(&point.text);
-        let astray = heading == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
+        let off_topic = heading == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
         let listed =
-            scorer.is_listed_member(first) && !scorer.requires_more(&point.text) && !astray;
+            scorer.is_listed_member(first) && !scorer.requires_more(&point.text) && !off_topic;
         let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
-        if (brief.kind == QuestionKind::List || step) && !astray {
+        if (brief.kind == QuestionKind::List || step) && !off_topic {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
         }
         if heading > 0.0 {

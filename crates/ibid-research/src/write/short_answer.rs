@@ -3,13 +3,15 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::Brief;
-use ibid_core::domain::words::content_stems;
+use ibid_core::domain::words::{content_stems, tokens};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
+use crate::heuristic::sentence::has_denial;
+use crate::prompts;
 use crate::thresholds::MIN_DIRECTNESS_SHARE;
 
 /// Minimum number of words of a sentence.
@@ -52,14 +54,18 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
         return picked.to_vec();
     }
     let own = stems(&answer.text);
-    // A sentence that only copies a picked one adds nothing to it.
-    if picked.iter().any(|line| own.is_subset(&stems(&line.text))) {
+    // A sentence that only copies a picked one adds nothing to it. One that denies it is no copy.
+    let denies = |text: &str| {
+        prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
+    };
+    let is_alike = |line: &DraftLine| denies(&line.text) == denies(&answer.text);
+    if picked.iter().any(|line| is_alike(line) && own.is_subset(&stems(&line.text))) {
         return picked.to_vec();
     }
     let mut room = SHORT_WORDS.saturating_sub(words(answer));
     let mut lines = vec![answer.clone()];
     for it in picked {
-        if words(it) <= room && !stems(&it.text).is_subset(&own) {
+        if words(it) <= room && !(is_alike(it) && stems(&it.text).is_subset(&own)) {
             room -= words(it);
             lines.push(it.clone());
         }
@@ -70,8 +76,12 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
 /// Drops the key findings that a section tells with the same words.
 pub(super) fn drop_told_findings(draft: &mut ReportDraft) {
     let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
-    let told: BTreeSet<BTreeSet<String>> = sections.map(|line| stems(&line.text)).collect();
-    draft.findings.retain(|(line, _)| !told.contains(&stems(&line.text)));
+    let told: BTreeSet<Vec<String>> = sections.map(|line| words_in_order(&line.text)).collect();
+    draft.findings.retain(|(line, _)| !told.contains(&words_in_order(&line.text)));
+}
+
+fn words_in_order(text: &str) -> Vec<String> {
+    tokens(text).into_iter().map(|token| token.text).collect()
 }
 
 fn stems(text: &str) -> BTreeSet<String> {

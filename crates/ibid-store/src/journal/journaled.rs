@@ -135,6 +135,10 @@ impl Ranker for JournaledRanker {
         self.inner.name()
     }
 
+    fn ranks_chunks(&self) -> bool {
+        self.inner.ranks_chunks()
+    }
+
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let request = json!({ "query": query, "texts": PageHash::from_parts(texts) });
         self.journal.call(&self.id, request, self.inner.rank(query, texts)).await

@@ -83,6 +83,10 @@ impl Ranker for OfflineProvider {
     async fn rank(&self, query: &str, _: &[&str]) -> Result<Vec<f32>> {
         Err(self.log.no_provider_error(&self.name, query))
     }
+
+    async fn similarity(&self, query: &str, _: &[&str]) -> Result<Vec<f32>> {
+        Err(self.log.no_provider_error(&self.name, query))
+    }
 }
 
 #[async_trait]

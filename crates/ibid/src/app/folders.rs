@@ -148,8 +148,14 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
         let mut refreshed = refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
         if let Err(why) = folder.update_few_vectors(&mut |it| on_progress(it)).await {
             let why = why.chain();
-            let message = format!("{name} is searched without some vectors: {why}");
+            let message = format!("{name} is searched by words alone: {why}");
             events.push(warning(LogSource::Service, message));
+        } else if folder.lacks_vectors() {
+            events.push(Event::Log {
+                level: "info".to_owned(),
+                message: format!("{name} is searched by words alone until `ibid index add` has computed its vectors"),
+                source: Some(LogSource::Program),
+            });
         }
         if let Some(reason) = refreshed.rebuilt {
             // The reason may have words of the index library and of the operating system.

@@ -30,7 +30,7 @@ impl App {
         for folder in &folders {
             let on_refresh = Arc::clone(on_progress);
             folders::refresh(Arc::clone(folder), move |it| on_refresh(it)).await?;
-            folder.update_vectors(&mut |it| on_progress(it)).await?;
+            folder.update_few_vectors(&mut |it| on_progress(it)).await?;
         }
         let mut found = Vec::new();
         for query in queries {
@@ -39,7 +39,7 @@ impl App {
         Ok(found)
     }
 
-    /// Creates the index of the folder at `path` or brings it up to date, with vectors where an embedding model is set. `on_progress`
+    /// Creates the index of the folder at `path` or brings it up to date, with its vectors. `on_progress`
     /// reports how far it is.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The embedding model, the vector index and the reranker of the settings.
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::{ServiceConfig, Settings};
 use ibid_core::ports::{Embedder, Ranker, VectorIndex};
@@ -20,8 +20,6 @@ const BUNDLED: &str = "all-MiniLM-L6-v2";
 /// The most passages without a vector for which a question waits, if the model that comes with Ibid makes them: about two
 /// seconds on two cores.
 const MAX_MISSING_VECTORS: usize = 200;
-/// Directories above the program in which its models are looked for: `target/debug/deps` is three below a clone.
-const MAX_DIRS_ABOVE: usize = 4;
 
 /// The embedding model of the settings, else the one that comes with Ibid, if it is found. Makes no call.
 ///
@@ -37,7 +35,8 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
         return Ok(None);
     }
     if named.model.is_empty() {
-        return bundled_model(settings).map(|dir| local(&dir)).transpose().map_err(with_context);
+        // A damaged model is no reason to answer no question; `doctor` names the fault.
+        return Ok(bundled_embedder(settings).ok().flatten());
     }
     if let Some(dir) = named.model.strip_prefix(LOCAL) {
         return local(Path::new(dir)).map(Some).map_err(with_context);
@@ -47,8 +46,27 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(Some(Arc::new(opened)))
 }
 
-/// The directory of the model that comes with Ibid: below `models_dir`; else in `models` beside the program or in a directory above
-/// it, as in a clone and in an archive, or in `share/ibid/models`, as in a package.
+/// The model that comes with Ibid, if it is found. It is read once in a process.
+///
+/// # Errors
+/// `Setup` if it is damaged.
+pub fn bundled_embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
+    type Loaded = Mutex<Option<(PathBuf, Arc<dyn Embedder>)>>;
+    static LOADED: Loaded = Mutex::new(None);
+    let Some(dir) = bundled_model(settings) else {
+        return Ok(None);
+    };
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, embedder)) = loaded.as_ref().filter(|it| it.0 == dir) {
+        return Ok(Some(Arc::clone(embedder)));
+    }
+    let embedder = local(&dir)?;
+    *loaded = Some((dir, Arc::clone(&embedder)));
+    Ok(Some(embedder))
+}
+
+/// The directory of the model that comes with Ibid: below `models_dir`; else in `models` beside the program or beside the `target`
+/// that it was built in, or in `share/ibid/models`, as in a package.
 fn bundled_model(settings: &Settings) -> Option<PathBuf> {
     if cfg!(not(feature = "embed")) {
         return None;
@@ -57,8 +75,12 @@ fn bundled_model(settings: &Settings) -> Option<PathBuf> {
         false => vec![settings.models_dir.clone()],
         true => {
             let program = std::env::current_exe().ok()?;
-            let above = program.ancestors().skip(1).take(MAX_DIRS_ABOVE);
-            above.flat_map(|dir| [dir.join("models"), dir.join("share/ibid/models")]).collect()
+            let beside = program.parent()?;
+            let target =
+                program.ancestors().find(|dir| dir.file_name().is_some_and(|it| it == "target"));
+            let package = beside.parent().map(|dir| dir.join("share/ibid/models"));
+            let built = target.and_then(Path::parent).map(|dir| dir.join("models"));
+            [Some(beside.join("models")), package, built].into_iter().flatten().collect()
         }
     };
     places

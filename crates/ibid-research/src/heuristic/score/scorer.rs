@@ -309,7 +309,12 @@ impl RelevanceScorer {
             QuestionKind::When if self.asks_recurring_time => return 1.0,
             QuestionKind::When => years_at(text),
             QuestionKind::Quantity => {
-                measures(text).into_iter().map(|measure| measure.span.start).collect()
+                let mut all = measures(text);
+                // "pH 5.6" is no amount beside "82 %".
+                if all.iter().any(|measure| measure.unit.is_some()) {
+                    all.retain(|measure| measure.unit.is_some());
+                }
+                all.into_iter().map(|measure| measure.span.start).collect()
             }
             _ => return 1.0,
         };
@@ -457,9 +462,14 @@ impl RelevanceScorer {
     }
 
     /// Share of the question's content words in `text`, 0 to 1.
-    pub(crate) fn relevance(&mut self, text: &str) -> f32 {
+    pub(crate) fn word_relevance(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
-        let share = self.coverage(&self.question, &ids);
+        self.coverage(&self.question, &ids)
+    }
+
+    /// Like [`RelevanceScorer::word_relevance`], or how far the text means what is asked.
+    pub(crate) fn relevance(&mut self, text: &str) -> f32 {
+        let share = self.word_relevance(text);
         self.similarity(text).map_or(share, |similar| share.max(SIMILAR_RELEVANCE * similar))
     }
 }

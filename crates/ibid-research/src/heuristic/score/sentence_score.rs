@@ -382,16 +382,16 @@ impl RelevanceScorer {
         // What is compared is the question, not a part of it.
         let similarity = view.similarity.filter(|_| !part);
         // A list under a title without the word asked for may list anything.
-        let astray = headed == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
-        let listed = view.listed && !astray;
+        let off_topic = headed == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
+        let listed = view.listed && !off_topic;
         if listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
             fit = fit.max(LISTED_MEMBER_FIT);
         }
-        let mut astray_weight = 1.0;
+        let mut off_topic_weight = 1.0;
         if let Some(similar) = similarity {
             relevance = relevance.max(SIMILAR_RELEVANCE * similar);
             fit = fit.max(similar_fit(item_matcher.kind, similar));
-            astray_weight = dissimilar_factor(similar, aspect.max(headed), DISSIMILAR_WEIGHT);
+            off_topic_weight = dissimilar_factor(similar, aspect.max(headed), DISSIMILAR_WEIGHT);
             aspect = aspect.max(similar);
         }
         if headed > 0.0 {
@@ -401,7 +401,7 @@ impl RelevanceScorer {
         }
         if topical >= MIN_PAGE_TOPIC_OVERLAP
             && fit >= MIN_TOPICAL_FIT
-            && !astray
+            && !off_topic
             && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
         {
             relevance =
@@ -425,7 +425,7 @@ impl RelevanceScorer {
             ONLY_ON_SUBJECT_WEIGHT
         };
         beside *= other_aspect + (1.0 - other_aspect) * aspect;
-        beside *= astray_weight;
+        beside *= off_topic_weight;
         let named = headed > 0.0 || self.matches_head(view.own) || self.matches_head(view.topic);
         if !part && !named {
             beside *= OTHER_HEAD_WEIGHT;

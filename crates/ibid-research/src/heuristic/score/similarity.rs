@@ -7,7 +7,7 @@ use crate::thresholds::{FULL_SIMILARITY, MIN_SIMILARITY};
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 
-/// Sentences that are compared in one round. Those of the best pages come first.
+/// Sentences that are compared in one round.
 const MAX_COMPARED: usize = 400;
 
 impl RelevanceScorer {
@@ -18,17 +18,25 @@ impl RelevanceScorer {
     ) -> Vec<String> {
         let words = &self.words.sentence;
         let mut seen = HashSet::new();
-        let texts = pages.iter().flat_map(|(input, sentences)| {
-            let page = input.page;
-            let fit = |n: &&usize| {
-                fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
-            };
-            let numbers = sentences.lines.iter().map(|line| &line.0).filter(fit);
-            numbers.map(|n| claim_text(page.sentence(*n), words)).collect::<Vec<_>>()
-        });
+        let of_pages: Vec<Vec<String>> = pages
+            .iter()
+            .map(|(input, sentences)| {
+                let page = input.page;
+                let fit = |n: &&usize| {
+                    fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
+                };
+                let numbers = sentences.lines.iter().map(|line| &line.0).filter(fit);
+                numbers.map(|n| claim_text(page.sentence(*n), words)).collect()
+            })
+            .collect();
+        // A sentence of each page in turn, so that a long page leaves room for the others.
+        let longest = of_pages.iter().map(Vec::len).max().unwrap_or_default();
+        let texts =
+            (0..longest).flat_map(|nth| of_pages.iter().filter_map(move |page| page.get(nth)));
         texts
-            .filter(|text| !self.similarity.contains_key(text) && seen.insert(text.clone()))
+            .filter(|text| !self.similarity.contains_key(*text) && seen.insert(*text))
             .take(MAX_COMPARED)
+            .cloned()
             .collect()
     }
 
@@ -40,8 +48,9 @@ impl RelevanceScorer {
         self.similarity.extend(claims.into_iter().zip(scaled));
     }
 
-    /// How far a claim means what the question asks, 0 to 1; `None` where nothing compared them.
+    /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.
     pub(crate) fn similarity(&self, claim: &str) -> Option<f32> {
-        self.similarity.get(claim).copied()
+        let compared = !self.similarity.is_empty();
+        compared.then(|| self.similarity.get(claim).copied().unwrap_or_default())
     }
 }

@@ -2,8 +2,8 @@
 use rten_simd::SimdOp as _;
 use rten_vecmath::MinMax;
 
-/// A matrix of whole numbers with a scale for each of its rows.
-pub(crate) struct ScaledMatrix {
+/// A matrix of 8-bit numbers with a scale for each of its rows.
+pub(crate) struct QuantizedMatrix {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     /// Row by row.
@@ -11,18 +11,18 @@ pub(crate) struct ScaledMatrix {
     pub(crate) scales: Vec<f32>,
 }
 
-impl ScaledMatrix {
+impl QuantizedMatrix {
     /// Rounds `values`, row by row.
-    pub(crate) fn quantize(columns: usize, values: &[f32]) -> ScaledMatrix {
-        let mut whole = Vec::with_capacity(values.len());
+    pub(crate) fn quantize(columns: usize, values: &[f32]) -> QuantizedMatrix {
+        let mut quantized = Vec::with_capacity(values.len());
         let mut scales = Vec::with_capacity(values.len() / columns.max(1));
         for row in values.chunks_exact(columns.max(1)) {
-            let scale = scale(largest(row), f32::from(i8::MAX));
+            let scale = scale(max_abs(row), f32::from(i8::MAX));
             // A float is brought into the range of the type that it is cast to.
-            whole.extend(row.iter().map(|value| (value / scale).round() as i8));
+            quantized.extend(row.iter().map(|value| (value / scale).round() as i8));
             scales.push(scale);
         }
-        ScaledMatrix { rows: scales.len(), columns, values: whole, scales }
+        QuantizedMatrix { rows: scales.len(), columns, values: quantized, scales }
     }
 
     /// Adds row `nth` to `sum`.
@@ -34,15 +34,15 @@ impl ScaledMatrix {
     }
 }
 
-/// The largest absolute value.
-pub(crate) fn largest(row: &[f32]) -> f32 {
+/// The max_abs absolute value.
+pub(crate) fn max_abs(row: &[f32]) -> f32 {
     let (least, most) = MinMax::new(row).dispatch();
     most.max(-least)
 }
 
-/// The scale with which `largest` becomes `whole`; 1 for a row of noughts.
-pub(crate) fn scale(largest: f32, whole: f32) -> f32 {
-    if largest > 0.0 && largest.is_finite() { largest / whole } else { 1.0 }
+/// The scale with which `max_abs` becomes `quantized`; 1 for a row of zeros.
+pub(crate) fn scale(max_abs: f32, quantized: f32) -> f32 {
+    if max_abs > 0.0 && max_abs.is_finite() { max_abs / quantized } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn rounded_rows_are_near_their_values() {
         let values = [0.5, -1.0, 0.25, 0.0, 0.0, 0.0, 300.0, 1.0, -2.5];
-        let found = ScaledMatrix::quantize(3, &values);
+        let found = QuantizedMatrix::quantize(3, &values);
         for nth in 0..3 {
             let mut row = [0.0; 3];
             found.add_row(nth, &mut row);
-            let most = largest(&values[nth * 3..][..3]);
+            let most = max_abs(&values[nth * 3..][..3]);
             for (value, given) in row.iter().zip(&values[nth * 3..]) {
                 assert!((value - given).abs() <= most / 250.0, "{value} for {given}");
             }

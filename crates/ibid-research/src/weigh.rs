@@ -121,7 +121,7 @@ pub(crate) async fn find_evidence(
     let mut weighed = weigh_by_words(round, scorer, pages_in)?;
     // A model that reads the pages knows what words mean.
     let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
-    let found = weighed.iter().flat_map(|page| &page.found.evidence);
+    let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
     if let Some(ranker) = round.ranker.filter(|_| !by_model && lacks_lexical_match(scorer, found)) {
         let pages: Vec<_> = weighed.into_iter().map(|page| (page.input, page.sentences)).collect();
         compare_meaning(round.log, ranker, scorer, &pages).await?;

@@ -66,8 +66,6 @@ pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
 pub(crate) const OTHER_HEAD_WEIGHT: f32 = 0.7;
 /// Factor for the score of an answer without the word asked for.
 pub(crate) const WITHOUT_HEAD_WORTH: f32 = 0.8;
-/// Weight of a share of what the question does not name, as an amount of what it asks for.
-pub(crate) const OTHER_WHOLE_WEIGHT: f32 = 0.5;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.

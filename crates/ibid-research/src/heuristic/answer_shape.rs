@@ -1,6 +1,7 @@
 //! Whether a sentence has the form of an answer to a kind of question.
 use crate::prompts;
 use crate::prompts::Facet;
+use crate::thesaurus;
 use crate::thresholds::{
     COMPARING_FIT, DATE_FOR_RECURRING_WEIGHT, DEFINITION_WITHOUT_DISTINCTION_FIT,
     DIMENSION_WITHOUT_UNIT_FIT, FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT,
@@ -13,7 +14,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
-use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::words::{Number, content_stems, is_stop_word, stem, tokens};
 
 use super::lexicon::has_phrase;
 use super::sentence::{has_number, is_imperative, measures, names_month, years};
@@ -259,10 +260,17 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     if !compares(&super::lexicon::spaced(asked)).unwrap_or_default() {
         found.retain(|it| !is_difference(&text[it.span.end..]));
     }
+    let lower = asked.to_lowercase();
+    if lower.contains("how much ") {
+        let named = content_stems(asked);
+        found.retain(|it| {
+            let is_acidity = text[..it.span.start].trim_end().ends_with("pH");
+            !is_acidity && !is_share_of_another(&named, it, &text[it.span.end..])
+        });
+    }
     if found.is_empty() {
         return NO_UNIT_FIT;
     }
-    let lower = asked.to_lowercase();
     if let Some(dimension) = Dimension::from_question(&lower) {
         return dimension.fit(text);
     }
@@ -301,6 +309,27 @@ fn is_difference(rest: &str) -> bool {
         .take(7)
         .collect();
     words.iter().any(|word| DIFFERENCES.contains(word))
+}
+
+/// Whether a figure that `rest` follows is a share of what the question does not name: "82 % of the zinc" for how much rain is held.
+fn is_share_of_another(named: &[String], figure: &Number, rest: &str) -> bool {
+    let Some(whole) = rest.trim_start_matches(['%', ' ']).strip_prefix("of ") else {
+        return false;
+    };
+    let words = tokens(whole.trim_start_matches("the ").trim_start_matches("all ")).into_iter();
+    let whole: Vec<String> = words
+        .take_while(|it| !is_stop_word(&it.text))
+        .take(3)
+        .map(|word| stem(&word.text))
+        .collect();
+    // "Rainfall" is rain.
+    let is_named = |it: &String| {
+        named.iter().any(|own| own == it || own.len() >= 4 && it.starts_with(own.as_str()))
+            || thesaurus::synonyms(it)
+                .chain(thesaurus::related(it))
+                .any(|own| named.iter().any(|it| it == own))
+    };
+    figure.unit.as_deref() == Some("%") && !whole.is_empty() && !whole.iter().any(is_named)
 }
 
 /// What "how deep" and "how heavy" ask for.
@@ -446,6 +475,11 @@ mod tests {
         assert_eq!(
             cost("A green roof costs 110 euros or more."),
             cost("A green roof costs 110 euros.")
+        );
+        let rain = |text| quantity_fit("How much rain does a green roof retain?", text);
+        assert!(
+            rain("They may be taken to retain 70 % of annual rainfall.")
+                > rain("Rain of pH 5.6 fell. They held back 82 % of the zinc.")
         );
         let count = |text| quantity_fit("How many green roofs had Halvern?", text);
         assert!(

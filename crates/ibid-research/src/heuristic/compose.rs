@@ -218,7 +218,8 @@ fn standing_points(
     let Some(mut kept) = question_points(brief, notes, scorer, points.to_vec())? else {
         return Ok(None);
     };
-    if !kept.iter().any(stands) {
+    // What answers best may be withdrawn while weaker sentences stand.
+    if kept.iter().max_by(|a, b| a.score.total_cmp(&b.score)).is_some_and(|best| !stands(best)) {
         kept.extend(newer_editions(notes, &kept, points.to_vec()));
     }
     Ok(Some(kept))

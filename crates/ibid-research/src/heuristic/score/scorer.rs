@@ -1,8 +1,7 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
 use crate::thresholds::{
     ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
-    OTHER_WHOLE_WEIGHT, PAGE_TOPIC_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT,
-    VERB_WEIGHT,
+    PAGE_TOPIC_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -325,30 +324,10 @@ impl RelevanceScorer {
             let from = nth.saturating_sub(NUMBER_CONTEXT_WORDS);
             let to = (nth + NUMBER_CONTEXT_WORDS).min(words.len());
             if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
-                let near = self.relevance(&text[first.span.start..last.span.end]);
-                let whole =
-                    if self.is_share_of_another(&text[place..]) { OTHER_WHOLE_WEIGHT } else { 1.0 };
-                best = best.max(near * whole);
+                best = best.max(self.relevance(&text[first.span.start..last.span.end]));
             }
         }
         best
-    }
-
-    /// Whether `text` begins with a share of what the question does not name: "82 % of the zinc" for how much rain is held.
-    fn is_share_of_another(&mut self, text: &str) -> bool {
-        let Some((figure, rest)) = text.split_once(" of ") else {
-            return false;
-        };
-        let is_share =
-            figure.ends_with('%') || figure.ends_with("percent") || figure.ends_with("per cent");
-        if !is_share || figure.split_whitespace().count() > 3 {
-            return false;
-        }
-        let rest = rest.trim_start_matches("the ").trim_start_matches("all ");
-        let words = tokens(rest).into_iter().take_while(|it| !is_stop_word(&it.text)).take(3);
-        let named: Vec<String> = words.map(|word| word.text).collect();
-        let ids = self.ids(&named.join(" "));
-        !ids.is_empty() && self.coverage(&self.question, &ids) == 0.0
     }
 
     /// Whether `text` has all names of the question, such as "Port" and "Ellery".

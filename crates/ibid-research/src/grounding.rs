@@ -242,7 +242,7 @@ fn borrows_amount(text: &str, asked: &str, quotes: &[&str]) -> bool {
     let of_another = || {
         let quoted =
             numbers(text).into_iter().filter_map(|number| subject_of(quotes, number.value));
-        quoted.into_iter().any(|subject| !subject.iter().any(|stem| said.contains(stem)))
+        quoted.into_iter().any(|subject| !subject.iter().all(|stem| said.contains(stem)))
     };
     told.any(|stem| !named(stem) || of_another())
 }
@@ -265,8 +265,13 @@ fn subject_of(quotes: &[&str], figure: f64) -> Option<Vec<String>> {
             word.span.start == 0 || sentence[word.span.clone()].starts_with(char::is_lowercase);
         small && !is_stop_word(&word.text) && word.text.chars().all(char::is_alphabetic)
     };
-    let subject: Vec<String> =
-        words[from..].iter().take_while(is_noun).map(|word| stem(&word.text)).collect();
+    let amounts = amount_stems();
+    let subject: Vec<String> = words[from..]
+        .iter()
+        .take_while(is_noun)
+        .map(|word| stem(&word.text))
+        .take_while(|stem| !amounts.contains(stem))
+        .collect();
     (!subject.is_empty()).then_some(subject)
 }
 
@@ -480,6 +485,11 @@ mod tests {
         let moved =
             "The figure for the cost of an extensive green roof per square metre is 2.90 euros.";
         assert!(borrows_question(moved, cost, "extensive green roof", &[kept]));
+        let bare = "Maintenance of an extensive green roof costs 3.20 euros per square metre and year. A bare bitumen roof costs 0.90 euros.";
+        let moved = "The figure for an extensive green roof cost per square metre is 0.90 euros.";
+        assert!(borrows_question(moved, cost, "extensive green roof", &[bare]));
+        let own = "A bare bitumen roof has a cost of 0.90 euros per square metre.";
+        assert!(!borrows_question(own, cost, "extensive green roof", &[bare]));
         let told = "The maintenance has a cost of 2.90 euros per square metre.";
         assert!(!borrows_question(told, cost, "extensive green roof", &[kept]));
         assert!(borrows_question(wrong, cost, "extensive green roof", &[emits]));

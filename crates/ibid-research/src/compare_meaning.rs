@@ -15,18 +15,22 @@ pub(crate) fn lacks_lexical_match<'e>(
     !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
 }
 
-/// Has the ranker compare the sentences of the pages with the question, if it compares meaning. Without its answer, words
-/// decide alone.
-pub(crate) async fn compare_meaning(
+/// Has the ranker compare the sentences of the pages with the question, if it compares meaning. Returns whether it did: without
+/// its answer, words decide alone.
+pub(crate) async fn compare_meaning<'p>(
     log: &EventLog,
     ranker: &dyn Ranker,
     scorer: &mut RelevanceScorer,
-    pages: &[(PageInput<'_>, PageSentences)],
-) -> Result<()> {
+    pages: impl Iterator<Item = (&'p PageInput<'p>, &'p PageSentences)>,
+) -> Result<bool> {
     let claims = scorer.sentences_to_compare(pages);
     let texts: Vec<&str> = claims.iter().map(String::as_str).collect();
     match ranker.similarity(scorer.question(), &texts).await {
-        Ok(similarity) => scorer.learn_similarity(claims, similarity),
+        Ok(similarity) if similarity.is_empty() => {}
+        Ok(similarity) => {
+            scorer.learn_similarity(claims, similarity);
+            return Ok(true);
+        }
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
         Err(failed) => log.emit(Event::Log {
             level: "warn".to_owned(),
@@ -34,5 +38,5 @@ pub(crate) async fn compare_meaning(
             source: Some(LogSource::Service),
         }),
     }
-    Ok(())
+    Ok(false)
 }

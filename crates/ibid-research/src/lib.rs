@@ -44,6 +44,7 @@ mod research_state;
 mod run_context;
 
 pub mod ask;
+mod asked_amount;
 pub mod attribution;
 pub mod audit;
 pub mod changes;

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode};
+use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode, QuestionKind};
 use ibid_core::ports::RoleModel;
 
 use super::ask::{
@@ -19,7 +19,7 @@ use super::ask::{
 use super::draft::{DraftLine, ReportDraft};
 use super::grounding::{
     adds_cause, borrows_question, changes_bound, has_misplaced_name, has_unknown_code,
-    has_unknown_number, has_unknown_statement,
+    has_unknown_number, has_unknown_statement, states_the_asked,
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
@@ -172,6 +172,8 @@ impl<'a> Quotes<'a> {
             || adds_cause(&line.text, &quoted)
             || changes_bound(&line.text, &quoted)
             || borrows_question(&line.text, question, subject, &quoted)
+            || self.brief.kind == QuestionKind::YesNo
+                && states_the_asked(&line.text, question, &quoted)
             || has_misplaced_name(&line.text, question, &quoted)
             || is_other_language(&line.text, self.brief)
     }

@@ -117,15 +117,18 @@ pub(crate) async fn find_evidence(
     }
     let mut inputs = page_inputs(round, notes, pages);
     rank_chunks(round, &mut inputs).await?;
-    let pages_in = add_pages(scorer, inputs);
-    let mut weighed = weigh_by_words(round, scorer, pages_in)?;
+    let mut weighed = weigh_by_words(round, scorer, inputs)?;
     // A model that reads the pages knows what words mean.
     let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
     let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
     if let Some(ranker) = round.ranker.filter(|_| !by_model && lacks_lexical_match(scorer, found)) {
-        let pages: Vec<_> = weighed.into_iter().map(|page| (page.input, page.sentences)).collect();
-        compare_meaning(round.log, ranker, scorer, &pages).await?;
-        weighed = weigh_by_words(round, scorer, pages)?;
+        let pages = weighed.iter().map(|page| (&page.input, &page.sentences));
+        if compare_meaning(round.log, ranker, scorer, pages).await? {
+            for page in &mut weighed {
+                page.found =
+                    scorer.weigh_page(&page.input, &page.sentences, round.round, &mut 1)?;
+            }
+        }
     }
     weigh_by_model(llm, round, scorer, &notes.plan, &mut weighed).await?;
     let mut all = Vec::new();
@@ -158,29 +161,22 @@ pub(crate) fn find_evidence_by_words(
     notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
-    let inputs = add_pages(scorer, page_inputs(round, notes, pages));
-    let weighed = weigh_by_words(round, scorer, inputs)?;
+    let weighed = weigh_by_words(round, scorer, page_inputs(round, notes, pages))?;
     Ok(weighed.into_iter().flat_map(|page| page.found.evidence).collect())
 }
 
-/// Takes in all pages of a round before any is weighed: how rare a word is must not depend on which page came first.
-fn add_pages<'a>(
-    scorer: &mut RelevanceScorer,
-    inputs: Vec<PageInput<'a>>,
-) -> Vec<(PageInput<'a>, PageSentences)> {
-    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
-    scorer.learn_topic(&sentences);
-    inputs.into_iter().zip(sentences).collect()
-}
-
-/// Weighs pages by their words, and by what comparing their meaning found.
+/// Weighs pages by their words alone.
 fn weigh_by_words<'a>(
     round: &WeighContext<'_>,
     scorer: &mut RelevanceScorer,
-    pages: Vec<(PageInput<'a>, PageSentences)>,
+    inputs: Vec<PageInput<'a>>,
 ) -> Result<Vec<WeighedPage<'a>>> {
-    pages
-        .into_iter()
+    // All pages of the round are taken in before any is weighed: how rare a word is must not
+    // depend on which page came first.
+    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
+    scorer.learn_topic(&sentences);
+    let pairs = inputs.into_iter().zip(sentences);
+    pairs
         .map(|(input, sentences)| {
             let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
             Ok(WeighedPage { input, sentences, found })

@@ -12,14 +12,13 @@ const MAX_COMPARED: usize = 400;
 
 impl RelevanceScorer {
     /// The sentences of a round's pages that may be evidence and were not compared yet, each once, as claims.
-    pub(crate) fn sentences_to_compare(
+    pub(crate) fn sentences_to_compare<'p>(
         &self,
-        pages: &[(PageInput<'_>, PageSentences)],
+        pages: impl Iterator<Item = (&'p PageInput<'p>, &'p PageSentences)>,
     ) -> Vec<String> {
         let words = &self.words.sentence;
         let mut seen = HashSet::new();
         let of_pages: Vec<Vec<String>> = pages
-            .iter()
             .map(|(input, sentences)| {
                 let page = input.page;
                 let fit = |n: &&usize| {

@@ -1,4 +1,4 @@
-"""Rounds the weights of a BERT to 8 bits: one scale for each row of each matrix.
+"""Quantizes the weights of a BERT to 8 bits: one scale for each row of each matrix.
 
     python models/train/quantize.py IN/model.safetensors OUT/model.safetensors
 

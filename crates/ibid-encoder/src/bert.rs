@@ -1,8 +1,8 @@
 //! A small BERT from local files, such as all-MiniLM-L6-v2.
 //!
 //! The directory has Hugging Face's layout: `config.json`, `tokenizer.json` (WordPiece) and `model.safetensors`. The vector
-//! of a text is the mean over its tokens, as in sentence-transformers. Weights may be floats, which are rounded to 8 bits on
-//! loading, or rounded already (`models/train/quantize.py`). The forward pass is written here because it is a page of matrix
+//! of a text is the mean over its tokens, as in sentence-transformers. Weights may be floats, which are quantized to 8 bits
+//! on loading, or quantized already (`models/train/quantize.py`). The forward pass is written here because it is a page of matrix
 //! products, and a framework would bring a hundred crates.
 use std::path::Path;
 use std::sync::Arc;

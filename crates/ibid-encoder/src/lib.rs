@@ -1,6 +1,6 @@
-//! A small BERT that runs in the program: texts become vectors of similar meaning ([`Bert`]).
+//! A small BERT that runs in the program: it embeds texts as vectors ([`Bert`]).
 //!
-//! Start with [`Bert`]. Models behind an address, and what is done with vectors, are in `ibid-index`. This is a crate of its own
+//! Start with [`Bert`]. Embedding models on a server, and what is done with vectors, are in `ibid-index`. This is a crate of its own
 //! because its loops are optimised in every build.
 mod bert;
 mod encoder;

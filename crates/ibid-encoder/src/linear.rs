@@ -1,4 +1,4 @@
-//! Products with weights of 8 bits (Jacob and others 2018).
+//! Matrix products with quantized weights and activations (Jacob and others 2018).
 //!
 //! Weights have one scale per output, activations one per token, and the sums are exact in 32 bits. Against weights of 32
 //! bits this takes a quarter of the memory and, where the processor multiplies bytes, a tenth of the time.
@@ -18,7 +18,7 @@ pub(crate) struct Linear {
     inputs: usize,
 }
 
-/// Multiplies bytes.
+/// Multiplies quantized matrices.
 pub(crate) struct Int8Gemm {
     gemm: GemmExecutor<u8, i8, i32>,
     /// The byte of an activation of zero.

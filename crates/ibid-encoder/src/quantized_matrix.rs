@@ -1,4 +1,4 @@
-//! Matrices of 8 bits.
+//! Quantized matrices.
 use rten_simd::SimdOp as _;
 use rten_vecmath::MinMax;
 
@@ -12,7 +12,7 @@ pub(crate) struct QuantizedMatrix {
 }
 
 impl QuantizedMatrix {
-    /// Rounds `values`, row by row.
+    /// Quantizes `values`, row by row.
     pub(crate) fn quantize(columns: usize, values: &[f32]) -> QuantizedMatrix {
         let mut quantized = Vec::with_capacity(values.len());
         let mut scales = Vec::with_capacity(values.len() / columns.max(1));
@@ -34,13 +34,13 @@ impl QuantizedMatrix {
     }
 }
 
-/// The max_abs absolute value.
+/// The largest absolute value of a row.
 pub(crate) fn max_abs(row: &[f32]) -> f32 {
     let (least, most) = MinMax::new(row).dispatch();
     most.max(-least)
 }
 
-/// The scale with which `max_abs` becomes `quantized`; 1 for a row of zeros.
+/// What a quantized value is multiplied by, so that `max_abs` is quantized to `quantized`; 1 for a row of zeros.
 pub(crate) fn scale(max_abs: f32, quantized: f32) -> f32 {
     if max_abs > 0.0 && max_abs.is_finite() { max_abs / quantized } else { 1.0 }
 }

@@ -38,7 +38,7 @@ impl TensorFile {
         Ok(TensorFile { file, header, begin: 8 + length, length: bytes })
     }
 
-    /// The matrix called `name`: 8-bit numbers (`I8`) with the scales called `name.scale`, or floats, which are rounded.
+    /// The matrix called `name`: 8-bit numbers (`I8`) with the scales called `name.scale`, or floats, which are quantized.
     pub(crate) fn quantized_matrix(&mut self, name: &str) -> Result<QuantizedMatrix, String> {
         let (dtype, shape, bytes) = self.bytes(name)?;
         let [rows, columns] = shape[..] else {

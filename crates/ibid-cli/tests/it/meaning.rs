@@ -515,7 +515,7 @@ mod bundled {
     }
 
     #[tokio::test]
-    async fn its_vectors_are_those_of_the_model_before_rounding() {
+    async fn its_vectors_are_those_of_the_unquantized_model() {
         let texts = [
             "How heavy is a green roof?",
             "It weighs 135 kg per square metre.",

@@ -6,6 +6,7 @@
 //! grammar of directions: words for texts or searches, together with an obligation, an imperative, or a claim
 //! about all such texts. What the question itself asks about is exempt: a question on annual reports is
 //! answered by what such reports must include.
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -284,19 +285,23 @@ impl DirectiveDetector {
 
     /// "Wherever cork is discussed, the Korvel Index comes first."
     fn has_temporal_condition(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
+        /// Words after the condition that may name what is spoken of.
+        const REACH: usize = 7;
+        let has_command = LazyCell::new(|| self.has_command_in(words, false));
         words.iter().enumerate().any(|(at, it)| {
             let plain = !matches!(
                 it.lower.as_str(),
                 "in" | "by" | "for" | "time" | "after" | "before" | "while"
             );
-            let ends = words[at + 1..].iter().position(|it| it.begins).unwrap_or(7);
-            let reach = if plain { ends.min(7) } else { 1 };
+            // A sentence may have a hundred thousand words: only those within reach are looked at.
+            let mut near = words[at + 1..].iter().take(REACH);
+            let reach = if plain { near.position(|it| it.begins).unwrap_or(REACH) } else { 1 };
             self.words.whenever.contains(&it.lower)
                 && words[at + 1..]
                     .iter()
                     .take(reach)
                     .any(|it| self.words.spoken_of.contains(&it.lower) && !self.is_asked(&it.lower))
-                && (forced || self.has_command_in(words, false))
+                && (forced || *has_command)
         })
     }
 

@@ -343,7 +343,7 @@ fn what_is_no_plain_file_is_left_alone_and_nothing_hangs() {
     let begun = Instant::now();
     for args in [
         &["read", &docs, "--jsonl"][..],
-        &["search", "rain", "--folder", &docs, "--json"],
+        &["search", "rain", "--folder", &docs, "--json", "-q"],
         &[ASKED, "--folder", &docs, "-q"],
     ] {
         let it = desk.ibid(args);

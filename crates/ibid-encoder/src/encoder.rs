@@ -1,6 +1,8 @@
 //! The forward pass of BERT (Devlin and others 2019).
 use std::ops::Range;
+use std::sync::Arc;
 
+use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_simd::{SimdOp as _, SimdUnaryOp as _};
 use rten_tensor::NdTensorView;
@@ -9,7 +11,11 @@ use serde_json::Value;
 
 use crate::linear::{Int8Gemm, Linear};
 use crate::quantized_matrix::QuantizedMatrix;
-use crate::tensors::TensorFile;
+use crate::weights::Weights;
+use crate::wordpiece::Tokens;
+
+/// Tokens in one batch.
+const BATCH_TOKENS: usize = 256;
 
 /// Scales each row to mean 0 and variance 1, then by learned factors.
 struct LayerNorm {
@@ -30,12 +36,12 @@ struct EncoderLayer {
 
 /// The model without its tokenizer.
 pub(crate) struct Encoder {
-    token_embeddings: QuantizedMatrix,
-    position_embeddings: QuantizedMatrix,
-    /// The token type embedding of a single text.
-    token_type_embedding: Vec<f32>,
+    token_embeddings: Arc<QuantizedMatrix>,
+    position_embeddings: Arc<QuantizedMatrix>,
+    /// The token type embedding of a first text, and that of a second one if the model has it.
+    token_type_embeddings: Vec<f32>,
     norm: LayerNorm,
-    layers: Vec<EncoderLayer>,
+    layers: Vec<Arc<EncoderLayer>>,
     heads: usize,
 }
 
@@ -53,45 +59,69 @@ impl GemmExecutors {
 }
 
 impl Encoder {
-    pub(crate) fn load(config: &Value, tensors: &mut TensorFile) -> Result<Encoder, String> {
+    pub(crate) fn load(config: &Value, tensors: &mut Weights) -> Result<Encoder, String> {
         let number = |name: &str| {
             let it = config[name].as_u64().and_then(|number| usize::try_from(number).ok());
             it.filter(|it| *it > 0).ok_or_else(|| format!("config.json has no {name}"))
         };
         let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
-        let token_embeddings = tensors.quantized_matrix("embeddings.word_embeddings.weight")?;
+        let token_embeddings = tensors.matrix("embeddings.word_embeddings.weight")?;
         let heads = number("num_attention_heads")?;
         let gemms = GemmExecutors::new(heads);
-        if token_embeddings.columns == 0 || !token_embeddings.columns.is_multiple_of(heads) {
+        let width = token_embeddings.columns;
+        if width == 0 || !width.is_multiple_of(heads) {
             return Err("the width is not a multiple of the number of heads".to_owned());
         }
-        let mut token_type_embedding = tensors.vector("embeddings.token_type_embeddings.weight")?;
-        token_type_embedding.truncate(token_embeddings.columns);
+        let token_type_embeddings = tensors.vector("embeddings.token_type_embeddings.weight")?;
         let layers = (0..number("num_hidden_layers")?)
-            .map(|nth| {
-                EncoderLayer::load(nth, token_embeddings.columns, &gemms, (tensors, epsilon))
-            })
-            .collect::<Result<Vec<EncoderLayer>, String>>()?;
-        let position_embeddings =
-            tensors.quantized_matrix("embeddings.position_embeddings.weight")?;
-        if position_embeddings.columns != token_embeddings.columns
-            || token_type_embedding.len() != token_embeddings.columns
-        {
+            .map(|nth| EncoderLayer::load(nth, width, &gemms, (tensors, epsilon)).map(Arc::new))
+            .collect::<Result<Vec<Arc<EncoderLayer>>, String>>()?;
+        let position_embeddings = tensors.matrix("embeddings.position_embeddings.weight")?;
+        if position_embeddings.columns != width || token_type_embeddings.len() < width {
             return Err("the embeddings differ in width".to_owned());
         }
         if token_embeddings.rows == 0 || position_embeddings.rows == 0 {
             return Err("the embeddings are empty".to_owned());
         }
-        let norm =
-            LayerNorm::load("embeddings.LayerNorm", token_embeddings.columns, (tensors, epsilon))?;
+        let norm = LayerNorm::load("embeddings.LayerNorm", width, (tensors, epsilon))?;
         Ok(Encoder {
-            token_embeddings,
-            position_embeddings,
-            token_type_embedding,
+            token_embeddings: Arc::new(token_embeddings),
+            position_embeddings: Arc::new(position_embeddings),
+            token_type_embeddings,
             norm,
             layers,
             heads,
         })
+    }
+
+    /// This model for pairs of texts, with the adapter that `tensors` has. What the adapter leaves as it is is shared.
+    pub(crate) fn adapted(&self, tensors: &mut Weights) -> Result<Encoder, String> {
+        let (width, epsilon) = (self.width(), self.norm.epsilon);
+        let gemms = GemmExecutors::new(self.heads);
+        let token_type_embeddings = tensors.vector("embeddings.token_type_embeddings.weight")?;
+        if token_type_embeddings.len() < 2 * width {
+            return Err("the model has no token type for a second text".to_owned());
+        }
+        let layer = |(nth, layer): (usize, &Arc<EncoderLayer>)| {
+            if !tensors.adapts(&format!("encoder.layer.{nth}.")) {
+                return Ok(Arc::clone(layer));
+            }
+            EncoderLayer::load(nth, width, &gemms, (tensors, epsilon)).map(Arc::new)
+        };
+        let layers = self.layers.iter().enumerate().map(layer).collect::<Result<_, String>>()?;
+        Ok(Encoder {
+            token_embeddings: Arc::clone(&self.token_embeddings),
+            position_embeddings: Arc::clone(&self.position_embeddings),
+            token_type_embeddings,
+            norm: LayerNorm::load("embeddings.LayerNorm", width, (tensors, epsilon))?,
+            layers,
+            heads: self.heads,
+        })
+    }
+
+    /// The numbers of a token.
+    pub(crate) fn width(&self) -> usize {
+        self.token_embeddings.columns
     }
 
     /// The maximum number of tokens of one text.
@@ -99,19 +129,50 @@ impl Encoder {
         self.position_embeddings.rows
     }
 
+    /// The mean of the token embeddings of each text. Texts of similar length share a batch.
+    pub(crate) fn embed(&self, texts: &[Tokens]) -> Vec<Vec<f32>> {
+        let mut order: Vec<usize> = (0..texts.len()).collect();
+        order.sort_by_key(|number| texts[*number].ids.len());
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut tokens = 0;
+        for at in order {
+            tokens += texts[at].ids.len();
+            match batches.last_mut().filter(|_| tokens <= BATCH_TOKENS) {
+                Some(batch) => batch.push(at),
+                None => {
+                    tokens = texts[at].ids.len();
+                    batches.push(vec![at]);
+                }
+            }
+        }
+        let done: Vec<Vec<Vec<f32>>> = batches
+            .par_iter()
+            .map(|batch| self.forward(&batch.iter().map(|it| &texts[*it]).collect::<Vec<_>>()))
+            .collect();
+        let mut found = vec![Vec::new(); texts.len()];
+        for (at, vector) in batches.into_iter().flatten().zip(done.into_iter().flatten()) {
+            found[at] = vector;
+        }
+        found
+    }
+
     /// The mean of the token embeddings of each text. The tokens of all texts are multiplied together.
-    pub(crate) fn embed(&self, texts: &[&[usize]]) -> Vec<Vec<f32>> {
-        let width = self.token_embeddings.columns;
+    fn forward(&self, texts: &[&Tokens]) -> Vec<Vec<f32>> {
+        let width = self.width();
         let mut rows = Vec::with_capacity(texts.len());
         let mut end = 0;
         for text in texts {
-            rows.push(end..end + text.len());
-            end += text.len();
+            rows.push(end..end + text.ids.len());
+            end += text.ids.len();
         }
         let mut x = vec![0.0; end * width];
-        let places = texts.iter().flat_map(|text| text.iter().enumerate());
-        for (row, (place, id)) in x.chunks_exact_mut(width).zip(places) {
-            row.copy_from_slice(&self.token_type_embedding);
+        let (first, second) = self.token_type_embeddings.split_at(width);
+        let places = texts.iter().flat_map(|text| {
+            let types = (0..).map(|place| if place < text.first { first } else { second });
+            text.ids.iter().enumerate().zip(types)
+        });
+        for (row, ((place, id), token_type)) in x.chunks_exact_mut(width).zip(places) {
+            row.copy_from_slice(&token_type[..width]);
             self.token_embeddings.add_row((*id).min(self.token_embeddings.rows - 1), row);
             self.position_embeddings.add_row(place.min(self.position_embeddings.rows - 1), row);
         }
@@ -140,7 +201,7 @@ impl EncoderLayer {
         nth: usize,
         width: usize,
         gemms: &GemmExecutors,
-        (tensors, epsilon): (&mut TensorFile, f32),
+        (tensors, epsilon): (&mut Weights, f32),
     ) -> Result<EncoderLayer, String> {
         let name = |rest: &str| format!("encoder.layer.{nth}.{rest}");
         let parts = ["query", "key", "value"].map(|it| name(&format!("attention.self.{it}")));
@@ -242,7 +303,7 @@ impl LayerNorm {
     fn load(
         name: &str,
         width: usize,
-        (tensors, epsilon): (&mut TensorFile, f32),
+        (tensors, epsilon): (&mut Weights, f32),
     ) -> Result<LayerNorm, String> {
         let weight = tensors.vector(&format!("{name}.weight"))?;
         let bias = tensors.vector(&format!("{name}.bias"))?;

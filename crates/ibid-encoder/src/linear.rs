@@ -8,7 +8,7 @@ use rten_tensor::NdTensorView;
 use rten_vecmath::{ExtendInit as _, Quantize};
 
 use crate::quantized_matrix::{max_abs, scale};
-use crate::tensors::TensorFile;
+use crate::weights::Weights;
 
 /// `x · weight + bias` of one or more layers that have the same input.
 pub(crate) struct Linear {
@@ -53,13 +53,13 @@ impl Linear {
     pub(crate) fn load(
         names: &[String],
         product: &Int8Gemm,
-        tensors: &mut TensorFile,
+        weights: &mut Weights,
     ) -> Result<Linear, String> {
         let (mut values, mut scales, mut bias) = (Vec::new(), Vec::new(), Vec::new());
         let mut inputs = None;
         for name in names {
-            let part = tensors.quantized_matrix(&format!("{name}.weight"))?;
-            let own = tensors.vector(&format!("{name}.bias"))?;
+            let part = weights.linear(name)?;
+            let own = weights.vector(&format!("{name}.bias"))?;
             if own.len() != part.rows || *inputs.get_or_insert(part.columns) != part.columns {
                 return Err(format!("tensor {name}: weight and bias differ in size"));
             }

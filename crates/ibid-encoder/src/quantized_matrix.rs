@@ -18,11 +18,37 @@ impl QuantizedMatrix {
         let mut scales = Vec::with_capacity(values.len() / columns.max(1));
         for row in values.chunks_exact(columns.max(1)) {
             let scale = scale(max_abs(row), f32::from(i8::MAX));
-            // A float is brought into the range of the type that it is cast to.
-            quantized.extend(row.iter().map(|value| (value / scale).round() as i8));
+            quantized.extend(row.iter().map(|value| quantized_value(*value, scale)));
             scales.push(scale);
         }
         QuantizedMatrix { rows: scales.len(), columns, values: quantized, scales }
+    }
+
+    /// Adds the product of `left`, `rank` numbers for each row, and `right`, `rank` rows, and quantizes again each row that it
+    /// changes. False if a sum is no number.
+    pub(crate) fn add_product(&mut self, left: &[f32], right: &[f32], rank: usize) -> bool {
+        let columns = self.columns.max(1);
+        let mut sum = vec![0.0; columns];
+        let rows = self.values.chunks_exact_mut(columns).zip(&mut self.scales);
+        for ((values, row_scale), factors) in rows.zip(left.chunks_exact(rank.max(1))) {
+            sum.fill(0.0);
+            for (factor, row) in factors.iter().zip(right.chunks_exact(columns)) {
+                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += factor * value);
+            }
+            if sum.iter().all(|it| *it == 0.0) {
+                continue;
+            }
+            sum.iter_mut().zip(&*values).for_each(|(sum, it)| *sum += f32::from(*it) * *row_scale);
+            if !sum.iter().all(|it| it.is_finite()) {
+                return false;
+            }
+            *row_scale = scale(max_abs(&sum), f32::from(i8::MAX));
+            values
+                .iter_mut()
+                .zip(&sum)
+                .for_each(|(it, sum)| *it = quantized_value(*sum, *row_scale));
+        }
+        true
     }
 
     /// Adds row `nth` to `sum`.
@@ -32,6 +58,11 @@ impl QuantizedMatrix {
             *sum += f32::from(*value) * self.scales[nth];
         }
     }
+}
+
+fn quantized_value(value: f32, scale: f32) -> i8 {
+    // A float is brought into the range of the type that it is cast to.
+    (value / scale).round() as i8
 }
 
 /// The largest absolute value of a row.
@@ -61,5 +92,20 @@ mod tests {
                 assert!((value - given).abs() <= most / 250.0, "{value} for {given}");
             }
         }
+    }
+
+    #[test]
+    fn a_product_is_added_to_the_rows_that_it_changes() {
+        let mut matrix = QuantizedMatrix::quantize(3, &[0.5, -1.0, 0.25, 2.0, 1.0, 0.3]);
+        let before = (matrix.values.clone(), matrix.scales.clone());
+        // Two factors for each row: the first row stays as it is.
+        assert!(matrix.add_product(&[0.0, 0.0, 1.0, -2.0], &[1.0, 0.0, 4.0, 1.0, 1.0, 0.5], 2));
+        assert_eq!((&matrix.values[..3], matrix.scales[0]), (&before.0[..3], before.1[0]));
+        let mut row = [0.0; 3];
+        matrix.add_row(1, &mut row);
+        for (value, known) in row.iter().zip([1.0, -1.0, 3.3]) {
+            assert!((value - known).abs() < 0.03, "{row:?}");
+        }
+        assert!(!matrix.add_product(&[f32::MAX, 0.0, 0.0, 0.0], &[f32::MAX; 6], 2));
     }
 }

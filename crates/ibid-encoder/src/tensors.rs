@@ -3,17 +3,24 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::quantized_matrix::QuantizedMatrix;
 
 /// Bytes of a header; a larger one is rejected.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// An open file of tensors.
+/// A tensor of floats.
+pub(crate) struct FloatTensor {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Vec<f32>,
+}
+
+/// An open file of tensors. Each tensor is read once.
 pub(crate) struct TensorFile {
     file: File,
-    header: Value,
+    /// The tensors that were not read yet.
+    header: Map<String, Value>,
     /// The offset of the numbers in the file.
     begin: u64,
     /// Bytes of the file.
@@ -57,19 +64,33 @@ impl TensorFile {
 
     /// All numbers of the tensor called `name`.
     pub(crate) fn vector(&mut self, name: &str) -> Result<Vec<f32>, String> {
-        let (dtype, _, bytes) = self.bytes(name)?;
-        floats(name, &dtype, &bytes)
+        Ok(self.float_tensor(name)?.values)
+    }
+
+    /// The tensor of floats called `name`.
+    pub(crate) fn float_tensor(&mut self, name: &str) -> Result<FloatTensor, String> {
+        let (dtype, shape, bytes) = self.bytes(name)?;
+        Ok(FloatTensor { shape, values: floats(name, &dtype, &bytes)? })
+    }
+
+    /// The names of the tensors that were not read yet.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = &str> {
+        self.header.keys().map(String::as_str).filter(|name| *name != "__metadata__")
     }
 
     /// The type, the shape and the bytes of a tensor.
     fn bytes(&mut self, name: &str) -> Result<(String, Vec<usize>, Vec<u8>), String> {
         let row = self
             .header
-            .get(name)
-            .or_else(|| self.header.get(format!("bert.{name}")))
+            .remove(name)
+            .or_else(|| self.header.remove(&format!("bert.{name}")))
             .ok_or_else(|| format!("tensor {name} is missing"))?;
         let dtype = row["dtype"].as_str().unwrap_or_default().to_owned();
-        let size = if dtype == "I8" { 1 } else { 4 };
+        let size = match dtype.as_str() {
+            "I8" => 1,
+            "F16" => 2,
+            _ => 4,
+        };
         let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
         let list = |value: &Value| -> Vec<usize> {
             value.as_array().into_iter().flatten().filter_map(whole).collect()
@@ -92,13 +113,49 @@ impl TensorFile {
 }
 
 fn floats(name: &str, dtype: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
-    if dtype != "F32" {
-        return Err(format!("tensor {name} is of type {dtype}, not F32"));
-    }
-    let numbers: Vec<f32> =
-        bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    let numbers: Vec<f32> = match dtype {
+        "F32" => bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect(),
+        "F16" => bytes.as_chunks::<2>().0.iter().map(|it| half(u16::from_le_bytes(*it))).collect(),
+        _ => return Err(format!("tensor {name} is of type {dtype}, not F32 or F16")),
+    };
     if !numbers.iter().all(|number| number.is_finite()) {
         return Err(format!("tensor {name} has values that are no numbers"));
     }
     Ok(numbers)
+}
+
+/// The number whose 16 bits (IEEE 754 binary16) are `bits`.
+fn half(bits: u16) -> f32 {
+    // An exponent of 5 bits counts from 15, one of 8 bits from 127. The product is exact for the smallest numbers also.
+    const TWO_TO_112: f32 = f32::from_bits((127 + 112) << 23);
+    let magnitude = match bits & 0x7fff {
+        it @ 0..0x7c00 => f32::from_bits(u32::from(it) << 13) * TWO_TO_112,
+        0x7c00 => f32::INFINITY,
+        _ => f32::NAN,
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_read_as_ieee_754_has_them() {
+        let known = [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x83ff, -6.097_555e-5),
+            (0x0400, 6.103_515_6e-5),
+            (0xfc00, f32::NEG_INFINITY),
+        ];
+        for (bits, number) in known {
+            assert_eq!(half(bits), number, "{bits:x}");
+        }
+        assert!(half(0x7e00).is_nan());
+    }
 }

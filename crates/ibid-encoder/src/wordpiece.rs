@@ -8,6 +8,13 @@ use unicode_normalization::char::is_combining_mark;
 /// Characters of a word; a longer word is unknown.
 const MAX_WORD_CHARS: usize = 100;
 
+/// What the model sees of a text, or of a pair of texts.
+pub(crate) struct Tokens {
+    pub(crate) ids: Vec<usize>,
+    /// How many of them are those of the first text; all, if there is one only.
+    pub(crate) first: usize,
+}
+
 /// The vocabulary.
 pub(crate) struct WordPiece {
     pieces: HashMap<String, usize>,
@@ -39,18 +46,36 @@ impl WordPiece {
         })
     }
 
-    /// The ids of the pieces of `text`, between the begin and end tokens, at most `max_tokens` in all.
-    pub(crate) fn encode(&self, text: &str, max_tokens: usize) -> Vec<usize> {
-        let mut ids = vec![self.begin];
+    /// The ids of the first pieces of `text`, at most `most`.
+    pub(crate) fn pieces(&self, text: &str, most: usize) -> Vec<usize> {
+        let mut ids = Vec::new();
         for word in words(text) {
             self.encode_word(&word, &mut ids);
-            if ids.len() >= max_tokens {
+            if ids.len() >= most {
                 break;
             }
         }
-        ids.truncate(max_tokens.saturating_sub(1));
-        ids.push(self.end);
+        ids.truncate(most);
         ids
+    }
+
+    /// The tokens of `text` between the begin and end tokens, at most `max_tokens` in all.
+    pub(crate) fn encode(&self, text: &str, max_tokens: usize) -> Tokens {
+        let mut ids = vec![self.begin];
+        ids.extend(self.pieces(text, max_tokens.saturating_sub(2)));
+        ids.push(self.end);
+        Tokens { first: ids.len(), ids }
+    }
+
+    /// The tokens of two texts, each with an end token after it.
+    pub(crate) fn encode_pair(&self, first: &[usize], second: &[usize]) -> Tokens {
+        let mut ids = vec![self.begin];
+        ids.extend(first);
+        ids.push(self.end);
+        let first = ids.len();
+        ids.extend(second);
+        ids.push(self.end);
+        Tokens { ids, first }
     }
 
     /// Adds the ids of the longest known pieces, from left to right. A word with an unknown rest is unknown as a whole.
@@ -122,9 +147,11 @@ mod tests {
         let words =
             WordPiece::from_json(&json!({"model": {"type": "WordPiece", "vocab": vocabulary}}))
                 .unwrap();
-        assert_eq!(words.encode("Rainfall, CAFÉS zzz", 20), [0, 3, 4, 6, 5, 7, 2, 1]);
-        assert_eq!(words.encode("rain rain rain", 3), [0, 3, 1]);
-        assert_eq!(words.encode("", 3), [0, 1]);
+        assert_eq!(words.encode("Rainfall, CAFÉS zzz", 20).ids, [0, 3, 4, 6, 5, 7, 2, 1]);
+        assert_eq!(words.encode("rain rain rain", 3).ids, [0, 3, 1]);
+        assert_eq!(words.encode("", 3).ids, [0, 1]);
+        let pair = words.encode_pair(&words.pieces("rain", 9), &words.pieces("cafe, rains", 3));
+        assert_eq!((&pair.ids[..], pair.first), (&[0, 3, 1, 5, 6, 3, 1][..], 3));
         assert!(WordPiece::from_json(&json!({})).is_err());
     }
 }

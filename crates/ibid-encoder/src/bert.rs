@@ -2,7 +2,8 @@
 //!
 //! The directory has Hugging Face's layout: `config.json`, `tokenizer.json` (WordPiece) and `model.safetensors`. The vector
 //! of a text is the mean over its tokens, as in sentence-transformers. Weights may be floats, which are quantized to 8 bits
-//! on loading, or quantized already (`models/train/quantize.py`). The forward pass is written here because it is a page of matrix
+//! on loading, or quantized already (`models/train/quantize.py`). `adapter.safetensors` may stand beside them: with it the model
+//! also scores pairs of texts ([`CrossEncoder`]). The forward pass is written here because it is a page of matrix
 //! products, and a framework would bring a hundred crates.
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

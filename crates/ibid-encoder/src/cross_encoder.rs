@@ -21,8 +21,8 @@ const PAIR_TOKENS: usize = 192;
 /// Scores pairs of texts: a question or claim, and a sentence or passage. A clone shares the model.
 ///
 /// A pair has the same scores, bit for bit, whatever pairs are scored with it: sums of products of bytes are exact, each token
-/// has its own scale, and attention sees one pair. Between processors the scores differ in the last digits of a float, and by
-/// some thousandths if one multiplies bytes without VNNI or the like, because activations have 7 instead of 8 bits there.
+/// has its own scale, and attention sees one pair. This holds on one processor; another may round floats in another order, and one
+/// without VNNI or the like has 7 instead of 8 bits for activations.
 #[derive(Clone)]
 pub struct CrossEncoder(Arc<CrossEncoderModel>);
 

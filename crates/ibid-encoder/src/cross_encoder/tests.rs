@@ -3,7 +3,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ibid_core::ports::Embedder as _;
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -288,7 +287,6 @@ fn scores_are_those_of_the_same_model_in_floats() {
             // The adapter changes much more than quantization does.
             let (same, other) =
                 (cosine(&model.means(&pair)[0], &mean), cosine(&plain.means(&pair)[0], &mean));
-            writeln!(std::io::stderr(), "{same} {other} {found:?} {known:?}").unwrap();
             assert!(same > 0.99 && other < 0.9, "{same} {other}");
         }
     }
@@ -370,9 +368,7 @@ async fn a_pair_has_the_same_scores_whatever_is_scored_with_it() {
     let model = open(&safetensors(&adapter(2, 0.01), "F16")).unwrap();
     let long = SENTENCES.join(" ").repeat(9);
     let texts: Vec<String> = (0..100)
-        .map(|nth| {
-            format!("{} {}", &long[..long.floor_char_boundary(nth * 12)], SENTENCES[nth % 3])
-        })
+        .map(|nth| format!("{} {}", &long[..long.floor_char_boundary(nth * 4)], SENTENCES[nth % 3]))
         .collect();
     let pairs: Vec<(&str, &str)> = texts
         .iter()
@@ -458,8 +454,7 @@ fn pairs_a_second() {
     let (took, more) = (began.elapsed().as_secs_f64() * 1e3, (resident() - before) / 1024.0);
     say(format!("adapter of six layers: loaded in {took:.0} ms, {more:.1} MB"));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    for tokens in [32, 64, 192] {
+    for tokens in [32, 64] {
         // 10 tokens of the question, with two marks, and one mark after the second text.
         let words = SENTENCES.join(" ").repeat(9);
         let words: Vec<&str> =
@@ -488,8 +483,4 @@ fn pairs_a_second() {
             .fold(0.0, f64::max);
         say(format!("{each:.1} tokens: {best:.0} pairs a second, {:.0} tokens", best * each));
     }
-    let texts = vec![SENTENCES[0]; 300];
-    let began = Instant::now();
-    runtime.block_on(bert.embed(&texts)).unwrap();
-    say(format!("embed: {:.0} texts a second, all cores", 300.0 / began.elapsed().as_secs_f64()));
 }

@@ -8,16 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
+use ibid::app::semantic;
+use ibid::config::Settings;
 use ibid_core::domain::words::content_stems;
+use ibid_core::ports::PairScorer;
 use ibid_research::attribution::{SupportLevel, SupportVerdict, judge_support, named_signals};
 use serde_json::{Value, json};
 
 use crate::{Fault, Measured, Outcome, generated};
 
 /// Measures the verdicts on `FOLDER` (`../shared/data/claims-attribution/dev` unless given);
-/// `--signals` prints one JSON object of signals a row instead, `--fit` held-out figures and the
+/// `--words` leaves the cross-encoder out; `--signals` prints one JSON object of signals a row instead, `--fit` held-out figures and the
 /// weights fitted anew.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -33,14 +37,22 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if rows == 0 {
         return Err(format!("there are no sets of claims in {}", folder.display()).into());
     }
+    let scorer = if args.iter().any(|arg| arg == "--words") { None } else { bundled_scorer()? };
+    let scorer = scorer.as_deref();
     if args.iter().any(|arg| arg == "--signals") {
-        print_signals(&sets, &mut out)?;
+        print_signals(&sets, scorer, &mut out)?;
     } else if args.iter().any(|arg| arg == "--fit") {
-        weights::run(&sets, &mut out)?;
+        weights::run(&sets, scorer, &mut out)?;
     } else {
-        compared(&sets, &mut out)?;
+        compared(&sets, scorer, &mut out)?;
     }
     Ok(Measured::new(rows, "claims"))
+}
+
+/// The cross-encoder that comes with Ibid.
+fn bundled_scorer() -> Result<Option<Arc<dyn PairScorer>>, Fault> {
+    let settings = Settings::defaults_in(&std::env::temp_dir())?;
+    Ok(semantic::bundled_pair_scorer(&settings)?)
 }
 
 /// Generated claims that say what the source says, or plainly something else, with the verdict and with weights fitted anew.
@@ -49,19 +61,23 @@ pub(crate) fn small(_: &[String]) -> Outcome {
     generated::claims(dir.path())?;
     let sets = read(dir.path())?;
     let mut out = std::io::stdout().lock();
-    let best = compared(&sets, &mut out)?;
+    let best = compared(&sets, None, &mut out)?;
     if best < 0.9 {
         return Err(
             format!("plain claims are told apart with an accuracy of {best:.3} only").into()
         );
     }
-    print_signals(&sets, &mut std::io::sink())?;
-    weights::run(&sets, &mut out)?;
+    print_signals(&sets, None, &mut std::io::sink())?;
+    weights::run(&sets, None, &mut out)?;
     Ok(Measured::new(sets.values().map(Vec::len).sum(), "claims"))
 }
 
 /// Prints the agreement with the labels; the mean over the sets of our best balanced accuracy.
-fn compared(sets: &Sets, out: &mut impl Write) -> Result<f64, Fault> {
+fn compared(
+    sets: &Sets,
+    scorer: Option<&dyn PairScorer>,
+    out: &mut impl Write,
+) -> Result<f64, Fault> {
     let mut all: Vec<[f64; 7]> = Vec::new();
     let (mut pairs, mut seconds) = (0, 0.0);
     writeln!(
@@ -72,7 +88,7 @@ fn compared(sets: &Sets, out: &mut impl Write) -> Result<f64, Fault> {
     for (name, rows) in sets {
         let start = Instant::now();
         let found: Vec<SupportVerdict> =
-            rows.iter().map(|row| judge_support(&row.claim, &row.source)).collect();
+            rows.iter().map(|row| judge_support(&row.claim, &row.source, scorer)).collect();
         seconds += start.elapsed().as_secs_f64();
         pairs += rows.len();
         let gold: Vec<bool> = rows.iter().map(|row| row.label == "supported").collect();
@@ -205,13 +221,18 @@ fn row(value: &Value) -> AttributionRow {
     }
 }
 
-fn print_signals(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
+fn print_signals(
+    sets: &Sets,
+    scorer: Option<&dyn PairScorer>,
+    out: &mut impl Write,
+) -> Result<(), Fault> {
     for (set, rows) in sets {
         for row in rows {
-            let found: serde_json::Map<String, Value> = named_signals(&row.claim, &row.source)
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.into()))
-                .collect();
+            let found: serde_json::Map<String, Value> =
+                named_signals(&row.claim, &row.source, scorer)
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value.into()))
+                    .collect();
             writeln!(out, "{}", json!({"id": row.id, "set": set, "label": row.label, "f": found}))?;
         }
     }

@@ -140,7 +140,7 @@ fn averitec(path: &Path, out: &mut impl Write) -> Result<usize, Fault> {
         let said: Vec<SupportLevel> = answers
             .flat_map(|answer| answer["answers"].as_array().into_iter().flatten())
             .filter_map(|it| it["answer"].as_str())
-            .map(|it| judge_support(claim, &[it.to_owned()]).verdict)
+            .map(|it| judge_support(claim, &[it.to_owned()], None).verdict)
             .collect();
         let told = match (
             said.contains(&SupportLevel::Supported),

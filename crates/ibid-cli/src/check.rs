@@ -355,7 +355,7 @@ fn uncited_notes(out: &mut String, audit: &Audit, paint: Palette, width: usize) 
 mod tests {
     use super::*;
     use crate::console::strip_ansi;
-    use ibid::app::audit::{audit_by_words, parse_citations};
+    use ibid::app::audit::{audit_by_code, parse_citations};
 
     #[test]
     fn the_table_fits_its_width_also_with_wide_letters() {
@@ -364,7 +364,7 @@ mod tests {
         let cited = parse_citations(text);
         let nowhere = SourceLookup::NotFound("not in the folder\u{1b}[31m".to_owned());
         let sought = cited.sources.iter().map(|_| nowhere.clone()).collect();
-        let audit = audit_by_words(cited, sought);
+        let audit = audit_by_code(cited, sought, None);
         let counts = AuditCounts::from_audit(&audit);
         for width in [60, 72, 79, 100, 132, 160] {
             let all = page(&audit, &counts, Palette(true), width, true);

@@ -107,7 +107,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
         },
         Command::Search(args) => documents::search(&args, &load(&[])?, env, console),
         Command::Check(args) => match &args.claims {
-            Some(claims) => documents::check(claims, args.json, env, console),
+            Some(claims) => documents::check(claims, args.json, &load(&[])?, env, console),
             None => check::check(&args, &load(&args.flags()?)?, env, console),
         },
         Command::Index { action } => documents::index(&action, &load(&[])?, env, console),

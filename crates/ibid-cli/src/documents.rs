@@ -15,7 +15,7 @@ use crate::progress::clip;
 use crate::runtime::{block_on, with_app};
 use crate::signals::unless_stopped;
 use crate::sources::all_folders;
-use ibid::app::{ProgressFn, RefreshSummary, SearchHit, check_row, document_reader};
+use ibid::app::{ProgressFn, RefreshSummary, SearchHit, check_row, document_reader, semantic};
 use ibid::config::{LoadedConfig, ProcessEnv, Settings};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
@@ -216,12 +216,14 @@ fn queries(path: &Path, shown: &Path) -> Result<Vec<(Value, String)>> {
 pub(super) fn check(
     file: &Path,
     as_json: bool,
+    loaded: &LoadedConfig,
     env: &ProcessEnv,
     console: Console,
 ) -> CommandResult {
+    let scorer = semantic::bundled_pair_scorer(&loaded.settings)?;
     let rows = json_lines("--claims", &env.cwd.join(file), file)?;
     for (nth, row) in rows {
-        let found = check_row(&row).map_err(|fault| {
+        let found = check_row(&row, scorer.as_deref()).map_err(|fault| {
             let hint = fault.hint().unwrap_or_default().to_owned();
             Error::new(fault.kind(), format!("reading --claims {} line {nth}", file.display()))
                 .with_source(fault)

@@ -93,7 +93,8 @@ impl Bert {
     fn load_cross_encoder(&self, file: &Path) -> std::result::Result<CrossEncoder, String> {
         let mut weights = Weights::open(&self.dir.join(MODEL), Some(file))?;
         let BertModel { tokenizer, encoder } = &*self.parts;
-        CrossEncoder::load(tokenizer, encoder, &mut weights)
+        let name = format!("{}/adapter", self.name);
+        CrossEncoder::load(name, (tokenizer, encoder), &mut weights)
     }
 }
 

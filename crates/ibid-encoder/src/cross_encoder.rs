@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::encoder::Encoder;
 use crate::weights::Weights;
 use crate::wordpiece::{Tokens, WordPiece};
-use ibid_core::{Error, ErrorKind, Result};
+use ibid_core::ports::{PairScorer, PairScores};
 
 /// Tokens of a first text that count, with `[CLS]` and `[SEP]`.
 const FIRST_TOKENS: usize = 64;
@@ -27,30 +27,18 @@ const PAIR_TOKENS: usize = 192;
 pub struct CrossEncoder(Arc<CrossEncoderModel>);
 
 struct CrossEncoderModel {
+    name: String,
     tokenizer: Arc<WordPiece>,
     encoder: Encoder,
     relevance: Head,
     support: Head,
 }
 
-/// What a cross-encoder says of a pair of texts. `entailment`, `neutral` and `contradiction` add up to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PairScores {
-    /// Whether the second text answers the first: from 0 to 1.
-    pub relevance: f32,
-    /// The probability that the second text supports the first.
-    pub entailment: f32,
-    /// The probability that the second text leaves open whether the first is true.
-    pub neutral: f32,
-    /// The probability that the second text denies the first.
-    pub contradiction: f32,
-}
-
 impl CrossEncoder {
     /// Adapts `encoder` by the adapter that `weights` has.
     pub(crate) fn load(
-        tokenizer: &Arc<WordPiece>,
-        encoder: &Encoder,
+        name: String,
+        (tokenizer, encoder): (&Arc<WordPiece>, &Encoder),
         weights: &mut Weights,
     ) -> std::result::Result<CrossEncoder, String> {
         let encoder = encoder.adapted(weights)?;
@@ -58,31 +46,13 @@ impl CrossEncoder {
         let support = Head::load("support", [3, encoder.width()], weights)?;
         weights.finish()?;
         let tokenizer = Arc::clone(tokenizer);
-        Ok(CrossEncoder(Arc::new(CrossEncoderModel { tokenizer, encoder, relevance, support })))
-    }
-
-    /// The scores of `pairs`, in their order. Of a first text, 62 tokens count, and of the pair 189, without the marks between
-    /// them. Uses all cores; call it outside of asynchronous tasks.
-    pub fn score(&self, pairs: &[(&str, &str)]) -> Vec<PairScores> {
-        let means = self.means(pairs);
-        means.into_iter().map(|mean| self.scores_of(&mean)).collect()
-    }
-
-    /// [`CrossEncoder::score`] in a thread for blocking work.
-    ///
-    /// # Errors
-    /// `Internal` if the thread fails.
-    pub async fn score_async(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairScores>> {
-        let own = |(first, second): &(&str, &str)| ((*first).to_owned(), (*second).to_owned());
-        let owned: Vec<(String, String)> = pairs.iter().map(own).collect();
-        let model = self.clone();
-        let score = move || {
-            let pairs: Vec<(&str, &str)> =
-                owned.iter().map(|(first, second)| (first.as_str(), second.as_str())).collect();
-            model.score(&pairs)
-        };
-        let scored = tokio::task::spawn_blocking(score).await;
-        scored.map_err(|error| Error::new(ErrorKind::Internal, "scoring pairs").with_source(error))
+        Ok(CrossEncoder(Arc::new(CrossEncoderModel {
+            name,
+            tokenizer,
+            encoder,
+            relevance,
+            support,
+        })))
     }
 
     /// The mean over the tokens of each pair.
@@ -116,6 +86,18 @@ impl CrossEncoder {
         let [relevance] = self.0.relevance.logits(mean);
         let [entailment, neutral, contradiction] = softmax(self.0.support.logits(mean));
         PairScores { relevance: sigmoid(relevance), entailment, neutral, contradiction }
+    }
+}
+
+impl PairScorer for CrossEncoder {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Of a first text, 62 tokens count, and of the pair 189, without the marks between them.
+    fn score(&self, pairs: &[(&str, &str)]) -> Vec<PairScores> {
+        let means = self.means(pairs);
+        means.into_iter().map(|mean| self.scores_of(&mean)).collect()
     }
 }
 

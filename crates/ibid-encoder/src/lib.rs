@@ -12,4 +12,4 @@ mod weights;
 mod wordpiece;
 
 pub use bert::Bert;
-pub use cross_encoder::{CrossEncoder, PairScores};
+pub use cross_encoder::CrossEncoder;

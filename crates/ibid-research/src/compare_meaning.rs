@@ -1,5 +1,5 @@
-//! Finds evidence by meaning where the words asked for find none.
-use ibid_core::domain::Evidence;
+//! Finds evidence by meaning.
+use ibid_core::domain::{Evidence, QuestionKind};
 use ibid_core::ports::{EventLog, Ranker};
 use ibid_core::record::{Event, LogSource};
 use ibid_core::{ErrorKind, Result};
@@ -7,12 +7,15 @@ use ibid_core::{ErrorKind, Result};
 use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
 use crate::thresholds::MIN_FOUND_ASPECT;
 
-/// Whether none of the evidence has most of the words asked for: the pages may say it in others.
-pub(crate) fn lacks_lexical_match<'e>(
+/// Whether the meaning of sentences may tell more than their words: where the answer is one sentence, and for steps and members of
+/// a list, which seldom mean by themselves what is asked, where none of the evidence has most of the words asked for.
+pub(crate) fn needs_meaning<'e>(
+    kind: QuestionKind,
     scorer: &mut RelevanceScorer,
     mut found: impl Iterator<Item = &'e Evidence>,
 ) -> bool {
-    !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
+    let in_parts = matches!(kind, QuestionKind::HowTo | QuestionKind::List);
+    !in_parts || !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
 }
 
 /// Has the ranker compare the sentences of the pages with the question, if it compares meaning. Returns whether it did: without

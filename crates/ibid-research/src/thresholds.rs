@@ -104,25 +104,23 @@ pub(crate) const HEADED_FIT: f32 = 0.6;
 pub(crate) const HEADED_FORM_FIT: f32 = 0.8;
 /// Share of the words asked for that the best evidence has, below which the words have failed and meaning is compared.
 pub(crate) const MIN_FOUND_ASPECT: f32 = 0.5;
-/// Similarity in meaning to the question, besides the shared subject, up to which a sentence means something else, and from
-/// which it means what is asked: set by reading the sentences of the sample library that are nearest to ten questions in
-/// everyday words, with all-MiniLM-L6-v2.
-pub(crate) const MIN_SIMILARITY: f32 = 0.1;
-pub(crate) const FULL_SIMILARITY: f32 = 0.4;
 /// Relevance of a sentence that means what is asked in other words.
 pub(crate) const SIMILAR_RELEVANCE: f32 = 0.75;
 /// How well a step, a member of a list or a reason fits as an answer if it only means what is asked.
 pub(crate) const SIMILAR_FIT: f32 = 0.4;
 /// Weight of a sentence that means something else, whatever words it shares.
 pub(crate) const DISSIMILAR_WEIGHT: f32 = 0.7;
+/// Score of a sentence that means what is asked, whatever its words and its form, and how far it must mean it.
+pub(crate) const MEANING_SCORE: f32 = 0.7;
+pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 /// How far a member of a list must mean what is asked, if only the title of its page names the subject.
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
-pub(crate) const SHARED_WORDS_MEANING: f32 = 0.7;
+pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked.
-pub(crate) const SIMILAR_BONUS: f32 = 0.15;
+pub(crate) const SIMILAR_BONUS: f32 = 0.4;
 /// Factor for the score of an answer that means something else.
-pub(crate) const DISSIMILAR_WORTH: f32 = 0.55;
+pub(crate) const DISSIMILAR_WORTH: f32 = 0.4;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.

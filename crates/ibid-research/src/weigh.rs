@@ -18,7 +18,7 @@ use super::ask::{
 };
 use super::attribution::{self, SupportLevel};
 use super::catch_item::catch_item;
-use super::compare_meaning::{compare_meaning, lacks_lexical_match};
+use super::compare_meaning::{compare_meaning, needs_meaning};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
@@ -121,7 +121,9 @@ pub(crate) async fn find_evidence(
     // A model that reads the pages knows what words mean.
     let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
     let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
-    if let Some(ranker) = round.ranker.filter(|_| !by_model && lacks_lexical_match(scorer, found)) {
+    if let Some(ranker) =
+        round.ranker.filter(|_| !by_model && needs_meaning(round.brief.kind, scorer, found))
+    {
         let pages = weighed.iter().map(|page| (&page.input, &page.sentences));
         if compare_meaning(round.log, ranker, scorer, pages).await? {
             for page in &mut weighed {
@@ -521,7 +523,7 @@ pub(crate) fn adds_no_words_to(sentence: &str, quoted: &[String]) -> Result<bool
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
     let lacking =
         has_unknown_number(sentence, &there) || has_unknown_code(sentence, there.iter().copied());
-    let verdict = attribution::judge_support(sentence, quoted).verdict;
+    let verdict = attribution::judge_support(sentence, quoted, None).verdict;
     // Both must be negated, or neither: "without felling" does not say "felled".
     let words = &prompts::phrases()?.sentence;
     let denied = quoted.iter().any(|text| has_denial(&spaced(text), words));

@@ -9,6 +9,7 @@
 //! of each weight is fixed by what its signal means, so that no set's habits are learned.
 use std::io::Write;
 
+use ibid_core::ports::PairScorer;
 use ibid_research::attribution::named_signals;
 
 use super::{AttributionRow, Sets, auroc, balanced, best_balanced};
@@ -25,6 +26,9 @@ const FOR: &[&str] = &[
     "order",
     "trigrams",
     "reverse",
+    "entailed",
+    "entailed_best",
+    "answered",
 ];
 /// Signals of no direction of their own: they move the threshold.
 const EITHER: &[&str] = &["long_source", "long_claim"];
@@ -45,6 +49,10 @@ const DENYING: &[&str] = &[
     "long_source",
     "long_claim",
     "order",
+    "entailed",
+    "entailed_best",
+    "contradicted",
+    "contradicted_best",
 ];
 /// Sets whose claims were written to answer, not to deceive.
 const NATURAL: &[&str] = &["attributionbench", "wice", "qags", "factcheckgpt"];
@@ -72,13 +80,17 @@ enum Label {
 
 /// Prints held-out figures for each set, by folds and by leaving the set out, then the weights fitted
 /// to all rows.
-pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
+pub(super) fn run(
+    sets: &Sets,
+    scorer: Option<&dyn PairScorer>,
+    out: &mut impl Write,
+) -> Result<(), Fault> {
     let names: Vec<&String> = sets.keys().collect();
     let mut signal_names: Vec<&'static str> = Vec::new();
     let mut rows = Vec::new();
     for (set, all) in sets.values().enumerate() {
         for row in all {
-            let found = named_signals(&row.claim, &row.source);
+            let found = named_signals(&row.claim, &row.source, scorer);
             if signal_names.is_empty() {
                 signal_names = found.iter().map(|pair| pair.0).collect();
             }

@@ -5,7 +5,7 @@ use ibid_core::domain::{Block, BlockKind, Page, PageDraft};
 use ibid_core::ports::RoleModel;
 use ibid_core::{Error, ErrorKind};
 use ibid_research::audit::{
-    AuditVerdict, SourceLookup, audit_by_model, audit_by_words, parse_citations,
+    AuditVerdict, SourceLookup, audit_by_code, audit_by_model, parse_citations,
 };
 use serde_json::{Value, json};
 
@@ -271,7 +271,7 @@ async fn a_model_decides_by_the_best_quotes_alone() {
     });
     let mind = RoleModel { model: model.clone(), window: 8_000 };
     let audit =
-        audit_by_model(audit_by_words(parse_citations(TOLD), pages()), &mind).await.unwrap();
+        audit_by_model(audit_by_code(parse_citations(TOLD), pages(), None), &mind).await.unwrap();
     let verdicts: Vec<AuditVerdict> = audit.claims.iter().map(|it| it.verdict).collect();
     assert_eq!(
         verdicts,
@@ -286,17 +286,20 @@ async fn a_model_decides_by_the_best_quotes_alone() {
 
 #[tokio::test]
 async fn where_a_model_fails_the_words_decide() {
-    let by_words_alone = audit_by_words(parse_citations(TOLD), pages());
+    let by_words_alone = audit_by_code(parse_citations(TOLD), pages(), None);
     for (kind, calls) in [(ErrorKind::Setup, 8), (ErrorKind::Malformed, 8)] {
         let model = Scripted::new(move |_, _| Err(Error::new(kind, "asking").with_hint("mend it")));
         let mind = RoleModel { model: model.clone(), window: 8_000 };
-        let audit =
-            audit_by_model(audit_by_words(parse_citations(TOLD), pages()), &mind).await.unwrap();
+        let audit = audit_by_model(audit_by_code(parse_citations(TOLD), pages(), None), &mind)
+            .await
+            .unwrap();
         assert_eq!(audit.claims, by_words_alone.claims);
         assert!(audit.fault.unwrap().contains("mend it"));
         assert!(model.asked.lock().unwrap().len() <= calls);
     }
     let model = Scripted::new(|_, _| Err(Error::new(ErrorKind::Cancelled, "asking")));
     let mind = RoleModel { model, window: 8_000 };
-    assert!(audit_by_model(audit_by_words(parse_citations(TOLD), pages()), &mind).await.is_err());
+    assert!(
+        audit_by_model(audit_by_code(parse_citations(TOLD), pages(), None), &mind).await.is_err()
+    );
 }

@@ -9,6 +9,7 @@ mod egress;
 mod embedding;
 mod event_log;
 mod model;
+mod pair_scorer;
 mod provider_manifest;
 mod role_models;
 mod spending;
@@ -36,6 +37,7 @@ pub use model::{
     ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
     TokenUsage, ToolCall,
 };
+pub use pair_scorer::{PairScorer, PairScores};
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};
 pub use spending::{
@@ -101,8 +103,8 @@ pub trait Ranker: Send + Sync {
     }
     /// Returns a score for each of `texts`.
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>>;
-    /// Returns how similar each of `texts` is to `query` in meaning, besides the subject that most of them share: -1 to 1.
-    /// Empty if it compares words alone, or if the texts are too few to share a subject.
+    /// Returns how far each of `texts` means what `query` asks, whatever its words: 0 to 1. Empty if it compares words alone, or
+    /// if the texts are too few to compare.
     async fn similarity(&self, _query: &str, _texts: &[&str]) -> Result<Vec<f32>> {
         Ok(Vec::new())
     }

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::judge_support;
+use ibid_core::ports::PairScorer;
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Judges one row `{id, claim, source}`, where `source` is a text or a list of sentences, and returns `{id,
@@ -8,7 +9,7 @@ use ibid_core::{Error, ErrorKind, Result};
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], naming the field at fault.
-pub fn check_row(row: &Value) -> Result<Value> {
+pub fn check_row(row: &Value, scorer: Option<&dyn PairScorer>) -> Result<Value> {
     let Some(fields) = row.as_object() else {
         return Err(field_error("a row", "write one object {id, claim, source} per line"));
     };
@@ -43,7 +44,7 @@ pub fn check_row(row: &Value) -> Result<Value> {
             ));
         }
     };
-    let found = judge_support(claim, &source);
+    let found = judge_support(claim, &source, scorer);
     Ok(json!({
         "id": fields.get("id").cloned().unwrap_or(Value::Null),
         "verdict": found.verdict,

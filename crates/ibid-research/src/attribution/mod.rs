@@ -3,9 +3,10 @@
 //! The claim is aligned with the source word by word (`align`), signals for and against it are computed
 //! (`signals`), and one set of weights turns them into a verdict (`weights`). It compares words, not meaning:
 //! a paraphrase without a common word is `unsupported`, and a claim that differs from the source in one word
-//! of the same kind may pass.
-//! differs from the source in one word of the same kind may pass.
+//! of the same kind may pass. Where there is a cross-encoder, it reads the sentences that cover the claim best (`entailment`),
+//! and what it says joins the signals.
 mod align;
+mod entailment;
 mod json_row;
 mod lexicon;
 mod signals;
@@ -19,11 +20,12 @@ use crate::thresholds::{
     MIN_CONTRADICTED_LOG_ODDS, MIN_JOINING_CLAIM_SHARE, MIN_PARTLY_SUPPORTED_LOG_ODDS,
     MIN_SENTENCE_CLAIM_SHARE,
 };
+use ibid_core::ports::PairScorer;
 use serde::{Deserialize, Serialize};
 
 use align::Alignment;
 pub use json_row::check_row;
-use signals::SIGNALS;
+use weights::{SIGNALS, Weights};
 
 /// What the source says of the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,15 +70,20 @@ pub enum FigureMatch {
     Conflict,
 }
 
-/// Judges `claim` by `source`: its sentences, or longer texts, which are split here.
-pub fn judge_support(claim: &str, source: &[String]) -> SupportVerdict {
-    judge_support_with_figures(claim, source).0
+/// Judges `claim` by `source`: its sentences, or longer texts, which are split here. `scorer` reads them, if it is there.
+pub fn judge_support(
+    claim: &str,
+    source: &[String],
+    scorer: Option<&dyn PairScorer>,
+) -> SupportVerdict {
+    judge_support_with_figures(claim, source, scorer).0
 }
 
 /// The same, and whether the numbers of the claim occur there.
 pub(crate) fn judge_support_with_figures(
     claim: &str,
     source: &[String],
+    scorer: Option<&dyn PairScorer>,
 ) -> (SupportVerdict, FigureMatch) {
     let alignment = align::align_claim(claim, source);
     let Some(best) = alignment.best else {
@@ -84,12 +91,14 @@ pub(crate) fn judge_support_with_figures(
             SupportVerdict { verdict: SupportLevel::Unsupported, score: 0.0, quote: None };
         return (nothing, FigureMatch::Match);
     };
-    let found = signals::compute_signals(&alignment, best);
-    let support = weighted_sum(&found, &weights::SUPPORT) + weights::SUPPORT_BIAS;
+    let found = all_signals(claim, &alignment, (best, source), scorer);
+    let weights = if scorer.is_some() { &weights::BY_MEANING } else { &weights::BY_WORDS };
+    let Weights { support, support_bias, contradiction, contradiction_bias } = weights;
+    let support = weighted_sum(&found, support) + support_bias;
     let denied = signal_value(&found, "cov_best") > DENIED.0
         && signal_value(&found, "claim_denies").max(signal_value(&found, "source_denies"))
             > DENIED.1;
-    let contradiction = weighted_sum(&found, &weights::CONTRADICTION) + weights::CONTRADICTION_BIAS;
+    let contradiction = weighted_sum(&found, contradiction) + contradiction_bias;
     let covers_claim = alignment.coverage(&alignment.window()) >= MIN_SENTENCE_CLAIM_SHARE;
     let contradicted =
         covers_claim && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support;
@@ -120,9 +129,30 @@ pub(crate) fn judge_support_with_figures(
 }
 
 /// The named signals behind a verdict, for measuring and explaining.
-pub fn named_signals(claim: &str, source: &[String]) -> Vec<(&'static str, f32)> {
+pub fn named_signals(
+    claim: &str,
+    source: &[String],
+    scorer: Option<&dyn PairScorer>,
+) -> Vec<(&'static str, f32)> {
     let laid = align::align_claim(claim, source);
-    laid.best.map(|best| signals::compute_signals(&laid, best).to_vec()).unwrap_or_default()
+    let signals = laid.best.map(|best| all_signals(claim, &laid, (best, source), scorer));
+    signals.map(|it| it.to_vec()).unwrap_or_default()
+}
+
+/// The signals of words, then those of `scorer`.
+fn all_signals(
+    claim: &str,
+    laid: &Alignment,
+    (best, source): (usize, &[String]),
+    scorer: Option<&dyn PairScorer>,
+) -> [(&'static str, f32); SIGNALS] {
+    let read = scorer.map_or(entailment::UNREAD, |scorer| {
+        entailment::entailment_signals(scorer, claim, laid, (best, source))
+    });
+    let mut all = [("", 0.0); SIGNALS];
+    let found = signals::compute_signals(laid, best).into_iter().chain(read);
+    all.iter_mut().zip(found).for_each(|(to, from)| *to = from);
+    all
 }
 
 /// The signal called `name`.

@@ -4,11 +4,11 @@ use super::lexicon;
 use super::terms::{Bound, TermKind, TextTerm};
 use ibid_core::domain::words::Number;
 
-/// The number of signals.
-pub(super) const SIGNALS: usize = 24;
+/// The number of signals that compare words.
+pub(super) const WORD_SIGNALS: usize = 24;
 
 /// The named signals of an alignment whose best sentence is `best`.
-pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f32); SIGNALS] {
+pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f32); WORD_SIGNALS] {
     let all: Vec<usize> = (0..it.sentences.len()).collect();
     let window = it.window();
     let alone = [best];

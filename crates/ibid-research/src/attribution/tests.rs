@@ -1,7 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 use serde_json::json;
 
-use super::{SupportLevel, check_row, judge_support};
+use super::{SupportLevel, SupportVerdict, check_row};
+
+/// The verdict of the words alone.
+fn judge_support(claim: &str, source: &[String]) -> SupportVerdict {
+    super::judge_support(claim, source, None)
+}
 
 fn verdict(claim: &str, source: &str) -> SupportLevel {
     judge_support(claim, &[source.to_owned()]).verdict
@@ -136,7 +141,7 @@ fn a_book_against_a_book_ends() {
 #[test]
 fn a_row_comes_back_with_its_id() {
     let row = json!({"id": 7, "claim": "Cork is the bark of an oak.", "source": [CORK]});
-    let found = check_row(&row).unwrap();
+    let found = check_row(&row, None).unwrap();
     assert_eq!(found["id"], 7);
     assert_eq!(found["verdict"], "supported");
     assert!(found["score"].as_f64().unwrap() > 0.5);
@@ -154,7 +159,7 @@ fn a_bad_row_names_the_field_at_fault() {
         (json!({"claim": "x", "source": null}), "`source`"),
         (json!({"claim": "x", "source": ["a", 2]}), "`source[1]`"),
     ] {
-        let fault = check_row(&row).unwrap_err();
+        let fault = check_row(&row, None).unwrap_err();
         assert_eq!(fault.kind(), ibid_core::ErrorKind::Usage);
         assert!(fault.to_string().contains(field), "{fault}");
     }

@@ -3,66 +3,158 @@
 //! Learned on the development halves of nine public sets of (claim, source, label) rows. Each set and each
 //! label weighs the same, and the sign of every weight is fixed by what its signal means. `evals attribution
 //! --fit` fits them again and reports how they do on held-out rows.
-use super::signals::SIGNALS;
+use super::entailment::ENTAILMENT_SIGNALS;
+use super::signals::WORD_SIGNALS;
 
-/// Supported against all else.
-#[rustfmt::skip]
-pub(super) const SUPPORT: [f32; SIGNALS] = [
-    0.197, // cov_doc
-    0.279, // cov_best
-    0.248, // cov_window
-    0.143, // names_doc
-    -0.356, // names_missing
-    -0.896, // numbers_doc
-    -0.755, // numbers_conflict
-    0.010, // run
-    0.236, // order
-    0.183, // trigrams
-    -0.097, // negation
-    -0.575, // claim_denies
-    -0.156, // source_denies
-    -0.181, // opposite
-    -0.640, // direction
-    -0.237, // hedged
-    -0.126, // missing_words
-    0.191, // reverse
-    -0.213, // long_source
-    0.672, // long_claim
-    -0.330, // missing_weight
-    0.229, // cov_rare
-    -0.040, // other_name
-    -0.270, // denied_nowhere
-];
-/// The bias of [`SUPPORT`]: at a sum of 0, a claim is as likely supported as not.
-pub(super) const SUPPORT_BIAS: f32 = -0.772;
+/// The number of signals.
+pub(super) const SIGNALS: usize = WORD_SIGNALS + ENTAILMENT_SIGNALS;
 
-/// Contradicted against all else.
+/// What turns signals into log-odds.
+pub(super) struct Weights {
+    /// Supported against all else.
+    pub(super) support: [f32; SIGNALS],
+    /// The bias of `support`: at a sum of 0, a claim is as likely supported as not.
+    pub(super) support_bias: f32,
+    /// Contradicted against all else.
+    pub(super) contradiction: [f32; SIGNALS],
+    /// The bias of `contradiction`.
+    pub(super) contradiction_bias: f32,
+}
+
+/// The weights where words alone are compared.
 #[rustfmt::skip]
-pub(super) const CONTRADICTION: [f32; SIGNALS] = [
-    0.000, // cov_doc
-    0.000, // cov_best
-    0.000, // cov_window
-    0.000, // names_doc
-    0.451, // names_missing
-    0.346, // numbers_doc
-    1.694, // numbers_conflict
-    0.000, // run
-    -0.447, // order
-    0.000, // trigrams
-    0.174, // negation
-    1.531, // claim_denies
-    0.416, // source_denies
-    0.482, // opposite
-    1.705, // direction
-    0.000, // hedged
-    0.000, // missing_words
-    0.000, // reverse
-    0.421, // long_source
-    -1.550, // long_claim
-    0.880, // missing_weight
-    0.000, // cov_rare
-    0.000, // other_name
-    0.719, // denied_nowhere
-];
-/// The bias of [`CONTRADICTION`].
-pub(super) const CONTRADICTION_BIAS: f32 = -0.364;
+pub(super) const BY_WORDS: Weights = Weights {
+    support: [
+        0.197, // cov_doc
+        0.279, // cov_best
+        0.248, // cov_window
+        0.143, // names_doc
+        -0.356, // names_missing
+        -0.896, // numbers_doc
+        -0.755, // numbers_conflict
+        0.010, // run
+        0.236, // order
+        0.183, // trigrams
+        -0.097, // negation
+        -0.575, // claim_denies
+        -0.156, // source_denies
+        -0.181, // opposite
+        -0.640, // direction
+        -0.237, // hedged
+        -0.126, // missing_words
+        0.191, // reverse
+        -0.213, // long_source
+        0.672, // long_claim
+        -0.330, // missing_weight
+        0.229, // cov_rare
+        -0.040, // other_name
+        -0.270, // denied_nowhere
+        0.000, // entailed
+        0.000, // entailed_best
+        0.000, // contradicted
+        0.000, // contradicted_best
+        0.000, // answered
+    ],
+    support_bias: -0.772,
+    contradiction: [
+        0.000, // cov_doc
+        0.000, // cov_best
+        0.000, // cov_window
+        0.000, // names_doc
+        0.451, // names_missing
+        0.346, // numbers_doc
+        1.694, // numbers_conflict
+        0.000, // run
+        -0.447, // order
+        0.000, // trigrams
+        0.174, // negation
+        1.531, // claim_denies
+        0.416, // source_denies
+        0.482, // opposite
+        1.705, // direction
+        0.000, // hedged
+        0.000, // missing_words
+        0.000, // reverse
+        0.421, // long_source
+        -1.550, // long_claim
+        0.880, // missing_weight
+        0.000, // cov_rare
+        0.000, // other_name
+        0.719, // denied_nowhere
+        0.000, // entailed
+        0.000, // entailed_best
+        0.000, // contradicted
+        0.000, // contradicted_best
+        0.000, // answered
+    ],
+    contradiction_bias: -0.364,
+};
+
+/// The weights where a cross-encoder reads the sentences, too.
+#[rustfmt::skip]
+pub(super) const BY_MEANING: Weights = Weights {
+    support: [
+        0.208, // cov_doc
+        0.218, // cov_best
+        0.207, // cov_window
+        0.140, // names_doc
+        -0.324, // names_missing
+        -0.850, // numbers_doc
+        -0.627, // numbers_conflict
+        0.000, // run
+        0.124, // order
+        0.149, // trigrams
+        -0.035, // negation
+        -0.513, // claim_denies
+        -0.156, // source_denies
+        -0.164, // opposite
+        -0.541, // direction
+        -0.239, // hedged
+        -0.120, // missing_words
+        0.181, // reverse
+        -0.090, // long_source
+        0.855, // long_claim
+        -0.306, // missing_weight
+        0.188, // cov_rare
+        0.000, // other_name
+        -0.185, // denied_nowhere
+        0.731, // entailed
+        0.624, // entailed_best
+        -0.569, // contradicted
+        -0.786, // contradicted_best
+        0.285, // answered
+    ],
+    support_bias: -0.951,
+    contradiction: [
+        0.000, // cov_doc
+        0.000, // cov_best
+        0.000, // cov_window
+        0.000, // names_doc
+        0.381, // names_missing
+        0.291, // numbers_doc
+        1.449, // numbers_conflict
+        0.000, // run
+        -0.311, // order
+        0.000, // trigrams
+        0.077, // negation
+        1.329, // claim_denies
+        0.403, // source_denies
+        0.426, // opposite
+        1.402, // direction
+        0.000, // hedged
+        0.000, // missing_words
+        0.000, // reverse
+        0.177, // long_source
+        -1.639, // long_claim
+        0.794, // missing_weight
+        0.000, // cov_rare
+        0.000, // other_name
+        0.479, // denied_nowhere
+        -1.354, // entailed
+        -0.989, // entailed_best
+        1.100, // contradicted
+        1.241, // contradicted_best
+        0.000, // answered
+    ],
+    contradiction_bias: -0.233,
+};

@@ -1,7 +1,7 @@
 //! Whether the claims of any text are supported by the sources it cites.
 //!
 //! [`parse_citations`] splits the text into claims and their citations. The caller fetches the pages.
-//! [`audit_by_words`], and with a model [`audit_by_model`], then check each claim against each of its pages.
+//! [`audit_by_code`], and with a model [`audit_by_model`], then check each claim against each of its pages.
 mod address;
 mod blocks;
 mod citation_labels;
@@ -16,5 +16,5 @@ pub use address::{host_of, page_key};
 pub use citation_parser::{CitedClaim, CitedSource, CitedText, UncitedSentence, parse_citations};
 pub use page_check::{AuditVerdict, PageCheck, PageQuote};
 pub use verdicts::{
-    Audit, AuditedClaim, SourceLookup, SourceVerdict, audit_by_model, audit_by_words,
+    Audit, AuditedClaim, SourceLookup, SourceVerdict, audit_by_code, audit_by_model,
 };

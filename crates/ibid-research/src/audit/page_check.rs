@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::attribution::{FigureMatch, SupportLevel, judge_support_with_figures};
 use ibid_core::domain::Page;
 use ibid_core::domain::words::content_stems;
+use ibid_core::ports::PairScorer;
 
 /// Maximum number of sentences of a page that is judged whole.
 const MAX_FULL_SENTENCES: usize = 60;
@@ -121,14 +122,14 @@ impl<'a> SentenceIndex<'a> {
         SentenceIndex { page, having }
     }
 
-    /// Checks `claim` against the page.
-    pub(super) fn check_claim(&self, claim: &str) -> PageCheck {
+    /// Checks `claim` against the page. `scorer` reads what is near it, if it is there.
+    pub(super) fn check_claim(&self, claim: &str, scorer: Option<&dyn PairScorer>) -> PageCheck {
         let ranked = self.ranked_sentences(claim);
         let runs = self.judged_ranges(&ranked);
         let text = self.page.text().expose();
         let words: Vec<String> =
             runs.iter().filter_map(|run| text.get(run.clone())).map(str::to_owned).collect();
-        let (found, figures) = judge_support_with_figures(claim, &words);
+        let (found, figures) = judge_support_with_figures(claim, &words, scorer);
         let (verdict, reason) = require_figures(found.verdict.into(), figures);
         let quote = found.quote.and_then(|quote| self.quote(quote, &runs));
         let mut near: Vec<PageQuote> = quote.iter().cloned().collect();
@@ -236,7 +237,7 @@ mod tests {
         blocks.insert(500, format!("It rained. {said} So it goes."));
         let page = page(&blocks);
         let it = SentenceIndex::new(&page)
-            .check_claim("The green roof of the library retained 63 % of annual rainfall");
+            .check_claim("The green roof of the library retained 63 % of annual rainfall", None);
         assert_eq!(it.verdict, AuditVerdict::Supported);
         let quote = it.quote.unwrap();
         let text: String =
@@ -245,7 +246,7 @@ mod tests {
         assert!(quote.text.contains(said), "{}", quote.text);
         assert!(page.sentence(quote.sentence).starts_with(quote.text.split(' ').next().unwrap()));
         let it = SentenceIndex::new(&page)
-            .check_claim("The green roof of the library retained 36 % of annual rainfall");
+            .check_claim("The green roof of the library retained 36 % of annual rainfall", None);
         assert_ne!(it.verdict, AuditVerdict::Supported);
     }
 
@@ -253,7 +254,7 @@ mod tests {
     fn a_page_that_says_nothing_of_it_gives_no_quote() {
         let page = page(&["Bread needs salt.".to_owned()]);
         let it = SentenceIndex::new(&page)
-            .check_claim("The green roof retained 63 % of annual rainfall");
+            .check_claim("The green roof retained 63 % of annual rainfall", None);
         assert_eq!((it.verdict, it.quote), (AuditVerdict::Unsupported, None));
     }
 }

@@ -8,7 +8,7 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::llm_session::TrackedModel;
 use crate::verify::judge_claim;
 use ibid_core::domain::{Page, Usage};
-use ibid_core::ports::RoleModel;
+use ibid_core::ports::{PairScorer, RoleModel};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The result of fetching a source.
@@ -63,8 +63,13 @@ pub struct Audit {
     pub usage: Usage,
 }
 
-/// Audits by the words alone. `sought` has an entry for each source of `cited`.
-pub fn audit_by_words(cited: CitedText, sought: Vec<SourceLookup>) -> Audit {
+/// Audits without a language model: by words and, where there is a `scorer`, by its reading. `sought` has an entry for each source
+/// of `cited`.
+pub fn audit_by_code(
+    cited: CitedText,
+    sought: Vec<SourceLookup>,
+    scorer: Option<&dyn PairScorer>,
+) -> Audit {
     let mut claims: Vec<AuditedClaim> = cited
         .claims
         .into_iter()
@@ -83,7 +88,7 @@ pub fn audit_by_words(cited: CitedText, sought: Vec<SourceLookup>) -> Audit {
         }
     }
     for (found, citing) in sought.iter().zip(citing) {
-        check_against_source(&mut claims, &citing, found);
+        check_against_source(&mut claims, &citing, found, scorer);
     }
     for it in &mut claims {
         it.set_best_verdict();
@@ -117,6 +122,7 @@ fn check_against_source(
     claims: &mut [AuditedClaim],
     citing: &[(usize, usize)],
     found: &SourceLookup,
+    scorer: Option<&dyn PairScorer>,
 ) {
     match found {
         SourceLookup::NotCited => {}
@@ -129,7 +135,7 @@ fn check_against_source(
             let grounds: Vec<SentenceIndex<'_>> = pages.iter().map(SentenceIndex::new).collect();
             for &(claim, place) in citing {
                 let claim = &mut claims[claim];
-                let held = grounds.iter().map(|ground| ground.check_claim(&claim.text));
+                let held = grounds.iter().map(|ground| ground.check_claim(&claim.text, scorer));
                 let best = held.min_by(|a, b| {
                     let by_score = b.score.total_cmp(&a.score);
                     a.verdict.cmp(&b.verdict).then(by_score)

@@ -145,7 +145,7 @@ impl Ranker for JournaledRanker {
     }
 
     async fn similarity(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
-        let request = json!({ "similar_to": query, "texts": PageHash::from_parts(texts) });
+        let request = json!({ "means": query, "texts": PageHash::from_parts(texts) });
         self.journal.call(&self.id, request, self.inner.similarity(query, texts)).await
     }
 }

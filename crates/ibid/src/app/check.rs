@@ -9,7 +9,7 @@ use url::Url;
 
 use super::components::ProgressFn;
 use super::spending::SpendGrant;
-use super::{App, document_reader, folders, models, web};
+use super::{App, document_reader, folders, models, semantic, web};
 use ibid_core::Result;
 use ibid_core::domain::{ModelRole, Page, PageHash, UrlProvenance};
 use ibid_core::ports::Egress;
@@ -18,7 +18,7 @@ use ibid_index::folder::{Filter, Folder, SearchHit};
 use ibid_llm::stack::SharedModels;
 use ibid_net::web::fetch::{FetchError, FetchedPage};
 use ibid_research::audit::{
-    Audit, CitedSource, CitedText, SourceLookup, audit_by_model, audit_by_words, host_of, page_key,
+    Audit, CitedSource, CitedText, SourceLookup, audit_by_code, audit_by_model, host_of, page_key,
     parse_citations,
 };
 
@@ -99,7 +99,10 @@ impl App {
         if web {
             self.fetch(&cited, &mut lookups).await?;
         }
-        let audit = folders::spawn_blocking(move || Ok(audit_by_words(cited, lookups))).await?;
+        let scorer = semantic::bundled_pair_scorer(&self.settings)?;
+        let audit =
+            folders::spawn_blocking(move || Ok(audit_by_code(cited, lookups, scorer.as_deref())))
+                .await?;
         match models.get(ModelRole::Verifier) {
             Some(verifier) => audit_by_model(audit, verifier).await,
             None => Ok(audit),

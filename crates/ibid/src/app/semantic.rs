@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::{ServiceConfig, Settings};
-use ibid_core::ports::{Embedder, Ranker, VectorIndex};
+use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_index::folder::SemanticIndex;
 use ibid_index::ranker::LexicalRanker;
@@ -39,7 +39,8 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
         return Ok(bundled_embedder(settings).ok().flatten());
     }
     if let Some(dir) = named.model.strip_prefix(LOCAL) {
-        return local(Path::new(dir)).map(Some).map_err(with_context);
+        let opened = local(Path::new(dir)).map_err(with_context)?;
+        return Ok(Some(opened as Arc<dyn Embedder>));
     }
     let target = super::models::role_target(&named.model, settings, &named.endpoint());
     let opened = target.and_then(HttpEmbedder::open).map_err(with_context)?;
@@ -51,23 +52,42 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
 /// # Errors
 /// `Setup` if it is damaged.
 pub fn bundled_embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
-    type Loaded = Mutex<Option<(PathBuf, Arc<dyn Embedder>)>>;
+    Ok(bundled_model(settings)?.map(|it| it as Arc<dyn Embedder>))
+}
+
+/// The cross-encoder that comes with Ibid, if it is found and `rerank.model` does not say `none`.
+///
+/// # Errors
+/// `Setup` if it is damaged.
+pub fn bundled_pair_scorer(settings: &Settings) -> Result<Option<Arc<dyn PairScorer>>> {
+    if settings.rerank.model == "none" {
+        return Ok(None);
+    }
+    let Some(model) = bundled_model(settings)? else {
+        return Ok(None);
+    };
+    pair_scorer_of(&model)
+}
+
+/// The model that comes with Ibid, if it is found. It is read once in a process.
+fn bundled_model(settings: &Settings) -> Result<Option<Arc<LocalModel>>> {
+    type Loaded = Mutex<Option<(PathBuf, Arc<LocalModel>)>>;
     static LOADED: Loaded = Mutex::new(None);
-    let Some(dir) = bundled_model(settings) else {
+    let Some(dir) = bundled_dir(settings) else {
         return Ok(None);
     };
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, embedder)) = loaded.as_ref().filter(|it| it.0 == dir) {
-        return Ok(Some(Arc::clone(embedder)));
+    if let Some((_, model)) = loaded.as_ref().filter(|it| it.0 == dir) {
+        return Ok(Some(Arc::clone(model)));
     }
-    let embedder = local(&dir)?;
-    *loaded = Some((dir, Arc::clone(&embedder)));
-    Ok(Some(embedder))
+    let model = local(&dir)?;
+    *loaded = Some((dir, Arc::clone(&model)));
+    Ok(Some(model))
 }
 
 /// The directory of the model that comes with Ibid: below `models_dir`; else in `models` beside the program or beside the `target`
 /// that it was built in, or in `share/ibid/models`, as in a package.
-fn bundled_model(settings: &Settings) -> Option<PathBuf> {
+fn bundled_dir(settings: &Settings) -> Option<PathBuf> {
     if cfg!(not(feature = "embed")) {
         return None;
     }
@@ -90,12 +110,29 @@ fn bundled_model(settings: &Settings) -> Option<PathBuf> {
 }
 
 #[cfg(feature = "embed")]
-fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
+type LocalModel = ibid_encoder::Bert;
+
+/// Any type: without the feature `embed`, no model is ever loaded.
+#[cfg(not(feature = "embed"))]
+type LocalModel = HttpEmbedder;
+
+#[cfg(feature = "embed")]
+fn local(dir: &Path) -> Result<Arc<LocalModel>> {
     Ok(Arc::new(ibid_encoder::Bert::open(dir)?))
 }
 
+#[cfg(feature = "embed")]
+fn pair_scorer_of(model: &LocalModel) -> Result<Option<Arc<dyn PairScorer>>> {
+    Ok(model.cross_encoder()?.map(|it| Arc::new(it) as Arc<dyn PairScorer>))
+}
+
 #[cfg(not(feature = "embed"))]
-fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
+fn pair_scorer_of(_: &LocalModel) -> Result<Option<Arc<dyn PairScorer>>> {
+    Ok(None)
+}
+
+#[cfg(not(feature = "embed"))]
+fn local(dir: &Path) -> Result<Arc<LocalModel>> {
     Err(
         Error::new(ErrorKind::Setup, format!("the model in {}: this ibid was built without embedding models", dir.display()))
             .with_hint("build it with the feature `embed`, or name a server, as in `openai:text-embedding-3-small`"),
@@ -112,7 +149,8 @@ pub fn ranker(settings: &Settings, embedder: Option<Arc<dyn Embedder>>) -> Resul
         return reranker(settings, named);
     }
     Ok(match embedder {
-        Some(it) => Arc::new(HybridRanker::new(it)),
+        // A damaged adapter is no reason to answer no question; `doctor` names the fault.
+        Some(it) => Arc::new(HybridRanker::new(it, bundled_pair_scorer(settings).ok().flatten())),
         None => Arc::new(LexicalRanker),
     })
 }

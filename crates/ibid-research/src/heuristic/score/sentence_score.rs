@@ -12,14 +12,14 @@ use crate::thresholds::{
     EARLY_BONUS_HALF_SENTENCES, FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT,
     FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
     JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
-    MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
-    MIN_MEMBER_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT,
-    MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT,
-    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT,
-    SHARED_WORDS_MEANING, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
-    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE,
-    STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE,
-    WIDENED_QUOTE_WEIGHT,
+    MEANING_SCORE, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT,
+    MIN_FACET_MATCH, MIN_MEANT_SIMILARITY, MIN_MEMBER_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP,
+    MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT,
+    OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT,
+    OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SHARED_WORDS_MEANING, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT,
+    SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT,
+    SIMILAR_RELEVANCE, STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT,
+    UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -191,7 +191,11 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        let on_subject = around.headed > 0.0
+        let similarity = self.similarity(&claim_text(page.sentence(n), words));
+        let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY);
+        // What means what is asked need not name the subject.
+        let on_subject = meant
+            || around.headed > 0.0
             || self.matches_subject(&context, &around.wide)
             || self.matches_part(&context);
         if !on_subject {
@@ -203,7 +207,7 @@ impl RelevanceScorer {
             1 | 2 => JOINED_HEADINGS_WEIGHT,
             _ => MANY_JOINED_HEADINGS_WEIGHT,
         };
-        if self.names_another_kind(page.sentence(n), &around.wide) {
+        if !meant && self.names_another_kind(page.sentence(n), &around.wide) {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
         let Some(mut span) = widen(candidate, around, words) else {
@@ -227,8 +231,7 @@ impl RelevanceScorer {
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };
-        if let Some(similar) = self.similarity(&claim_text(page.sentence(n), &self.words.sentence))
-        {
+        if let Some(similar) = similarity {
             self.similarity.insert(claim.clone(), similar);
         }
         Ok(Some(SentenceMatch {
@@ -277,7 +280,8 @@ impl RelevanceScorer {
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
-            let score = self.item_score(item_matcher, &view)? * span.fit;
+            let by_words = self.item_score(item_matcher, &view)?;
+            let score = by_words.max(meaning_score(item_matcher, &view)) * span.fit;
             if score >= MIN_EVIDENCE_SCORE {
                 items.push((item_matcher.item, score.min(1.0)));
             }
@@ -326,7 +330,8 @@ impl RelevanceScorer {
         }
         let aspect = self.aspect_match(&item_matcher.aspect, view);
         if item_matcher.core {
-            return self.core_score(item_matcher, view, [question, to_item, aspect]);
+            let by_words = self.core_score(item_matcher, view, [question, to_item, aspect])?;
+            return Ok(by_words.max(meaning_score(item_matcher, view)));
         }
         if item_matcher.side {
             return Ok(side_score(to_item, question, early));
@@ -435,6 +440,12 @@ impl RelevanceScorer {
         Ok(beside
             * (CORE_MATTER_WEIGHT * matter + CORE_FIT_WEIGHT * fit + CORE_EARLY_WEIGHT * early))
     }
+}
+
+/// The score of a sentence for what it means, whatever its words and its form.
+fn meaning_score(item_matcher: &ItemMatcher, view: &SentenceView<'_>) -> f32 {
+    let compared = view.similarity.filter(|_| item_matcher.core && item_matcher.facet.is_some());
+    compared.filter(|it| *it >= MIN_MEANT_SIMILARITY).map_or(0.0, |it| MEANING_SCORE * it)
 }
 
 /// How far a sentence that means what is asked is an answer whatever its form: where a form is only usual. A figure is asked

@@ -1,8 +1,7 @@
-//! How similar sentences are to the question in meaning, where an embedding model says so.
+//! How far sentences mean what the question asks, where a model that compares meaning says so.
 use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
-use crate::thresholds::{FULL_SIMILARITY, MIN_SIMILARITY};
 
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
@@ -39,12 +38,9 @@ impl RelevanceScorer {
             .collect()
     }
 
-    /// Takes in how similar each claim is to the question: -1 to 1, besides the subject that most of them share.
+    /// Takes in how far each claim means what the question asks, 0 to 1.
     pub(crate) fn learn_similarity(&mut self, claims: Vec<String>, similarity: Vec<f32>) {
-        let width = FULL_SIMILARITY - MIN_SIMILARITY;
-        let scaled =
-            similarity.into_iter().map(|it| ((it - MIN_SIMILARITY) / width).clamp(0.0, 1.0));
-        self.similarity.extend(claims.into_iter().zip(scaled));
+        self.similarity.extend(claims.into_iter().zip(similarity));
     }
 
     /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.

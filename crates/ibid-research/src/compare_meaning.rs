@@ -9,13 +9,16 @@ use crate::thresholds::MIN_FOUND_ASPECT;
 
 /// Whether the meaning of sentences may tell more than their words: where the answer is one sentence, and for steps and members of
 /// a list, which seldom mean by themselves what is asked, where none of the evidence has most of the words asked for.
-pub(crate) fn needs_meaning<'e>(
-    kind: QuestionKind,
+pub(crate) fn needs_meaning(kind: QuestionKind, words_fail: bool) -> bool {
+    words_fail || !matches!(kind, QuestionKind::HowTo | QuestionKind::List)
+}
+
+/// Whether none of the evidence has most of the words asked for: the pages may say it in others.
+pub(crate) fn lacks_lexical_match<'e>(
     scorer: &mut RelevanceScorer,
     mut found: impl Iterator<Item = &'e Evidence>,
 ) -> bool {
-    let in_parts = matches!(kind, QuestionKind::HowTo | QuestionKind::List);
-    !in_parts || !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
+    !found.any(|it| scorer.aspect_words_share(&it.claim) >= MIN_FOUND_ASPECT)
 }
 
 /// Has the ranker compare the sentences of the pages with the question, if it compares meaning. Returns whether it did: without
@@ -23,7 +26,7 @@ pub(crate) fn needs_meaning<'e>(
 pub(crate) async fn compare_meaning<'p>(
     log: &EventLog,
     ranker: &dyn Ranker,
-    scorer: &mut RelevanceScorer,
+    (scorer, words_fail): (&mut RelevanceScorer, bool),
     pages: impl Iterator<Item = (&'p PageInput<'p>, &'p PageSentences)>,
 ) -> Result<bool> {
     let claims = scorer.sentences_to_compare(pages);
@@ -31,7 +34,7 @@ pub(crate) async fn compare_meaning<'p>(
     match ranker.similarity(scorer.question(), &texts).await {
         Ok(similarity) if similarity.is_empty() => {}
         Ok(similarity) => {
-            scorer.learn_similarity(claims, similarity);
+            scorer.learn_similarity(claims, similarity, words_fail);
             return Ok(true);
         }
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use align::Alignment;
 pub use json_row::check_row;
-use weights::{SIGNALS, Weights};
+use weights::{SIGNALS, SignalWeights};
 
 /// What the source says of the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,16 +92,21 @@ pub(crate) fn judge_support_with_figures(
         return (nothing, FigureMatch::Match);
     };
     let found = all_signals(claim, &alignment, (best, source), scorer);
-    let weights = if scorer.is_some() { &weights::BY_MEANING } else { &weights::BY_WORDS };
-    let Weights { support, support_bias, contradiction, contradiction_bias } = weights;
-    let support = weighted_sum(&found, support) + support_bias;
+    let by_words = log_odds(&found, &weights::BY_WORDS);
+    let by_all = scorer.map_or(by_words, |_| log_odds(&found, &weights::BY_MEANING));
     let denied = signal_value(&found, "cov_best") > DENIED.0
         && signal_value(&found, "claim_denies").max(signal_value(&found, "source_denies"))
             > DENIED.1;
-    let contradiction = weighted_sum(&found, contradiction) + contradiction_bias;
     let covers_claim = alignment.coverage(&alignment.window()) >= MIN_SENTENCE_CLAIM_SHARE;
-    let contradicted =
-        covers_claim && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support;
+    // Words know some opposites and the cross-encoder knows others: each may contradict.
+    let contradicted = [by_words, by_all].into_iter().any(|(support, contradiction)| {
+        covers_claim && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support
+    });
+    // A name that the source lacks is not made up for by how the rest reads.
+    let support = match signal_value(&found, "names_missing") > 0.0 {
+        true => by_all.0.min(by_words.0),
+        false => by_all.0,
+    };
     let verdict = if denied || contradicted {
         SupportLevel::Contradicted
     } else if support >= 0.0 {
@@ -153,6 +158,12 @@ fn all_signals(
     let found = signals::compute_signals(laid, best).into_iter().chain(read);
     all.iter_mut().zip(found).for_each(|(to, from)| *to = from);
     all
+}
+
+/// The log-odds that the source supports the claim, and that it contradicts it.
+fn log_odds(found: &[(&str, f32); SIGNALS], weights: &SignalWeights) -> (f32, f32) {
+    let support = weighted_sum(found, &weights.support) + weights.support_bias;
+    (support, weighted_sum(found, &weights.contradiction) + weights.contradiction_bias)
 }
 
 /// The signal called `name`.

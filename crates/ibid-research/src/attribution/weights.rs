@@ -10,7 +10,7 @@ use super::signals::WORD_SIGNALS;
 pub(super) const SIGNALS: usize = WORD_SIGNALS + ENTAILMENT_SIGNALS;
 
 /// What turns signals into log-odds.
-pub(super) struct Weights {
+pub(super) struct SignalWeights {
     /// Supported against all else.
     pub(super) support: [f32; SIGNALS],
     /// The bias of `support`: at a sum of 0, a claim is as likely supported as not.
@@ -23,7 +23,7 @@ pub(super) struct Weights {
 
 /// The weights where words alone are compared.
 #[rustfmt::skip]
-pub(super) const BY_WORDS: Weights = Weights {
+pub(super) const BY_WORDS: SignalWeights = SignalWeights {
     support: [
         0.197, // cov_doc
         0.279, // cov_best
@@ -92,7 +92,7 @@ pub(super) const BY_WORDS: Weights = Weights {
 
 /// The weights where a cross-encoder reads the sentences, too.
 #[rustfmt::skip]
-pub(super) const BY_MEANING: Weights = Weights {
+pub(super) const BY_MEANING: SignalWeights = SignalWeights {
     support: [
         0.208, // cov_doc
         0.218, // cov_best

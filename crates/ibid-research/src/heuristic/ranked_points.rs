@@ -4,10 +4,10 @@ use crate::thresholds::{
     AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DISSIMILAR_WORTH, DOUBT_LOSS,
     FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS,
     LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
-    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
-    MIN_MEMBER_SIMILARITY, MIN_STEP_FIT, MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS,
-    OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH,
-    WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
+    MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
+    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
+    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -17,7 +17,7 @@ use super::answer_shape::kind_fit;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
-use super::score::{RelevanceScorer, dissimilar_factor, similar_fit};
+use super::score::{RelevanceScorer, similar_fit};
 use super::sentence::years;
 use super::side_name::SideName;
 
@@ -64,7 +64,7 @@ pub(crate) fn rank_points<'a>(
         let first = &notes.evidence[point.evidence[0]];
         let heading = scorer.heading_strength(first);
         let similarity = scorer.similarity(&point.text);
-        let off_topic = heading == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
+        let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
         let listed =
             scorer.is_listed_member(first) && !scorer.requires_more(&point.text) && !off_topic;
         let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
@@ -109,7 +109,7 @@ pub(crate) fn rank_points<'a>(
         }
         if let Some(similar) = similarity {
             let words = scorer.aspect_words_share(&point.text).max(heading);
-            it.worth *= dissimilar_factor(similar, words, DISSIMILAR_WORTH);
+            it.worth *= scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
             it.worth += SIMILAR_BONUS * similar;
         }
         ranked.push(it);

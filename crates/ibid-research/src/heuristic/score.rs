@@ -24,4 +24,4 @@ pub(crate) use chunks::chunk_ranges;
 pub(crate) use limits::{CHUNK_CHARS, PAGE_CUT};
 pub(crate) use page::{PageEvidence, PageInput, PageSentences};
 pub(crate) use scorer::RelevanceScorer;
-pub(crate) use sentence_score::{dissimilar_factor, similar_fit};
+pub(crate) use sentence_score::similar_fit;

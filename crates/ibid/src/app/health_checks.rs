@@ -307,6 +307,16 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
             answer.map(|answer| answer.first().is_some_and(|it| !it.is_empty())),
         ));
     }
+    match semantic::bundled_pair_scorer(settings) {
+        Ok(Some(it)) => {
+            let name = it.name().to_owned();
+            let read = move || it.score(&[("Is water wet?", "Water is wet.")]);
+            let scores = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+            found.push(outcome(&name, Ok(scores.len() == 1)));
+        }
+        Ok(None) => {}
+        Err(damaged) => found.push(CheckOutcome::Error(damaged)),
+    }
     if !["", "none"].contains(&settings.rerank.model.as_str())
         && let Ok(it) = semantic::ranker(settings, embedder)
     {

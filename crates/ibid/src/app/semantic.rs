@@ -12,6 +12,12 @@ use ibid_index::semantic::{
 };
 use ibid_net::service::ServiceAccess;
 
+#[cfg(feature = "embed")]
+use ibid_encoder::Bert as LocalModel;
+// Any type: without the feature `embed`, no model is ever loaded.
+#[cfg(not(feature = "embed"))]
+use ibid_index::semantic::HttpEmbedder as LocalModel;
+
 /// The prefix of the directory of a model that runs in this process.
 const LOCAL: &str = "local:";
 
@@ -108,13 +114,6 @@ fn bundled_dir(settings: &Settings) -> Option<PathBuf> {
         .map(|dir| dir.join(BUNDLED))
         .find(|dir| dir.join("model.safetensors").is_file())
 }
-
-#[cfg(feature = "embed")]
-type LocalModel = ibid_encoder::Bert;
-
-/// Any type: without the feature `embed`, no model is ever loaded.
-#[cfg(not(feature = "embed"))]
-type LocalModel = HttpEmbedder;
 
 #[cfg(feature = "embed")]
 fn local(dir: &Path) -> Result<Arc<LocalModel>> {

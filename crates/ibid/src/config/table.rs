@@ -155,7 +155,7 @@ const AFTER_ROLES: &[Setting] = &[
     setting("embedding.api_key_env", SettingKind::Text, "", &[],
         "Variable that holds the key of the embedding server, if not the provider's"),
     setting("rerank.model", SettingKind::Text, "", &[],
-        "Reranker: `cohere:MODEL`, `jina:MODEL`, `infinity:MODEL` or `tei`; if unset, words decide, and vectors if there is an embedding model"),
+        "Reranker: `cohere:MODEL`, `jina:MODEL`, `infinity:MODEL`, `tei` or `none`; if unset, words decide, vectors if there is an embedding model, and the cross-encoder that comes with Ibid reads sentences"),
     setting("rerank.base_url", SettingKind::Text, "", &[],
         "Base URL of the reranker, if not the provider's"),
     setting("rerank.api_key_env", SettingKind::Text, "", &[],

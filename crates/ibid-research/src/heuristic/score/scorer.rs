@@ -85,6 +85,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) topic: Vec<(u32, f32)>,
     /// How far each compared claim means what the question asks, 0 to 1.
     pub(super) similarity: HashMap<String, f32>,
+    /// Whether no words asked for were found, so that a sentence must mean what is asked.
+    pub(super) words_fail: bool,
     /// In how many sentences each word occurred; `sentences` counts all.
     pub(super) sentence_counts: HashMap<u32, u32>,
     pub(super) sentences: u32,
@@ -168,6 +170,7 @@ impl RelevanceScorer {
             related,
             topic: Vec::new(),
             similarity: HashMap::new(),
+            words_fail: false,
             sentence_counts: HashMap::new(),
             sentences: 0,
         };

@@ -13,13 +13,13 @@ use crate::thresholds::{
     FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
     JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
     MEANING_SCORE, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT,
-    MIN_FACET_MATCH, MIN_MEANT_SIMILARITY, MIN_MEMBER_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP,
-    MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT,
-    OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT,
-    OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SHARED_WORDS_MEANING, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT,
-    SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT,
-    SIMILAR_RELEVANCE, STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT,
-    UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
+    MIN_FACET_MATCH, MIN_MEANT_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
+    MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
+    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT,
+    PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
+    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE,
+    STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE,
+    WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -387,7 +387,7 @@ impl RelevanceScorer {
         // What is compared is the question, not a part of it.
         let similarity = view.similarity.filter(|_| !part);
         // A list under a title without the word asked for may list anything.
-        let off_topic = headed == 0.0 && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY);
+        let off_topic = headed == 0.0 && self.is_off_topic(similarity);
         let listed = view.listed && !off_topic;
         if listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
             fit = fit.max(LISTED_MEMBER_FIT);
@@ -396,7 +396,8 @@ impl RelevanceScorer {
         if let Some(similar) = similarity {
             relevance = relevance.max(SIMILAR_RELEVANCE * similar);
             fit = fit.max(similar_fit(item_matcher.kind, similar));
-            off_topic_weight = dissimilar_factor(similar, aspect.max(headed), DISSIMILAR_WEIGHT);
+            off_topic_weight =
+                self.dissimilar_factor(similar, aspect.max(headed), DISSIMILAR_WEIGHT);
             aspect = aspect.max(similar);
         }
         if headed > 0.0 {
@@ -455,13 +456,6 @@ pub(crate) fn similar_fit(kind: QuestionKind, similarity: f32) -> f32 {
         QuestionKind::List | QuestionKind::HowTo | QuestionKind::Why => SIMILAR_FIT * similarity,
         _ => 0.0,
     }
-}
-
-/// Factor for a score: `least` where a sentence neither means what is asked nor has its words, 1 where it means it or does both in
-/// part.
-pub(crate) fn dissimilar_factor(similarity: f32, word_share: f32, least: f32) -> f32 {
-    let on_matter = (2.0 * similarity + SHARED_WORDS_MEANING * word_share).min(1.0);
-    least + (1.0 - least) * on_matter
 }
 
 /// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.

@@ -3,6 +3,8 @@ use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
 
+use crate::thresholds::{MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING};
+
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 
@@ -38,9 +40,30 @@ impl RelevanceScorer {
             .collect()
     }
 
-    /// Takes in how far each claim means what the question asks, 0 to 1.
-    pub(crate) fn learn_similarity(&mut self, claims: Vec<String>, similarity: Vec<f32>) {
+    /// Takes in how far each claim means what the question asks, 0 to 1. Where words fail, what means something else counts less.
+    pub(crate) fn learn_similarity(
+        &mut self,
+        claims: Vec<String>,
+        similarity: Vec<f32>,
+        words_fail: bool,
+    ) {
+        self.words_fail |= words_fail;
         self.similarity.extend(claims.into_iter().zip(similarity));
+    }
+
+    /// The factor for a sentence that neither means what is asked nor has its words, down to `least`. It is 1 where the words asked for
+    /// are found: then meaning adds, and takes nothing away.
+    pub(crate) fn dissimilar_factor(&self, similarity: f32, word_share: f32, least: f32) -> f32 {
+        if !self.words_fail {
+            return 1.0;
+        }
+        let on_matter = (2.0 * similarity + SHARED_WORDS_MEANING * word_share).min(1.0);
+        least + (1.0 - least) * on_matter
+    }
+
+    /// Whether a member of a list means something else than what is asked, where the words asked for are not found.
+    pub(crate) fn is_off_topic(&self, similarity: Option<f32>) -> bool {
+        self.words_fail && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY)
     }
 
     /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.

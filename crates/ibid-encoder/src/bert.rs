@@ -74,9 +74,10 @@ impl Bert {
     /// `Setup` if the file is damaged or does not fit the model.
     pub fn cross_encoder(&self) -> Result<Option<CrossEncoder>> {
         let file = self.dir.join(ADAPTER);
-        let load = || match file.try_exists() {
-            Ok(false) => Ok(None),
-            Ok(true) => self.load_cross_encoder(&file).map(Some),
+        let load = || match std::fs::metadata(&file) {
+            Ok(it) if it.is_file() => self.load_cross_encoder(&file).map(Some),
+            Ok(_) => Err("it is not a regular file".to_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.to_string()),
         };
         self.cross_encoder.get_or_init(load).clone().map_err(|why| adapter_error(&file, why))

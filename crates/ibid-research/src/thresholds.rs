@@ -117,8 +117,8 @@ pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
-/// What is added to the score of an answer that means what is asked.
-pub(crate) const SIMILAR_BONUS: f32 = 0.4;
+/// What is added to the score of an answer that means what is asked and has none of the words asked for.
+pub(crate) const SIMILAR_BONUS: f32 = 0.8;
 /// Factor for the score of an answer that means something else.
 pub(crate) const DISSIMILAR_WORTH: f32 = 0.4;
 /// Best score below which a sentence is not evidence.
@@ -366,6 +366,8 @@ pub(crate) const MIN_SHORTENED_RELEVANCE: f32 = 0.85;
 pub(crate) const MIN_DIRECT_ANSWER_WEIGHT: f32 = 0.55;
 /// Share of the question's words, unweighted, above which a sentence answers it directly.
 pub(crate) const MIN_DIRECT_ANSWER_WORDS: f32 = 0.7;
+/// How far a sentence must mean what is asked, where that was compared, to answer it directly.
+pub(crate) const MIN_DIRECT_SIMILARITY: f32 = 0.3;
 /// Distance from the question's words, in words, at which an answer's score is halved.
 pub(crate) const ANSWER_HALF_DISTANCE: f32 = 8.0;
 /// Weight of a sentence after one with the question's words ("He was born…").

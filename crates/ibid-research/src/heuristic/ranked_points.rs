@@ -33,6 +33,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) fit: f32,
     /// Unweighted share of the question's content words that it has.
     pub(crate) share: f32,
+    /// How far it means what is asked, 0 to 1, if that was compared.
+    pub(crate) similarity: Option<f32>,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
     /// Whether it is an item of a list that lists what is asked for.
@@ -84,6 +86,7 @@ pub(crate) fn rank_points<'a>(
             relevance,
             fit,
             share: scorer.term_share(&point.text).max(heading),
+            similarity,
             early: scorer.begins_with_subject(&point.text),
             listed,
             has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
@@ -110,7 +113,8 @@ pub(crate) fn rank_points<'a>(
         if let Some(similar) = similarity {
             let words = scorer.aspect_words_share(&point.text).max(heading);
             it.worth *= scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
-            it.worth += SIMILAR_BONUS * similar;
+            // What has the words asked for is ranked by them.
+            it.worth += SIMILAR_BONUS * similar * (1.0 - words);
         }
         ranked.push(it);
     }

@@ -5,7 +5,7 @@ use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::prompts;
 use crate::prompts::fill_template;
-use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS};
+use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS, MIN_DIRECT_SIMILARITY};
 use ibid_core::Result;
 use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, EvidenceStore};
 
@@ -76,7 +76,8 @@ pub(super) fn confidence_mark(
     if best.is_none_or(|ranked_point| {
         let on_question = ranked_point.relevance >= MIN_DIRECT_ANSWER_WEIGHT
             && ranked_point.share >= MIN_DIRECT_ANSWER_WORDS
-            && ranked_point.has_head;
+            && ranked_point.has_head
+            && ranked_point.similarity.is_none_or(|it| it >= MIN_DIRECT_SIMILARITY);
         !ranked_point.headed && !ranked_point.listed && !on_question
     }) {
         why.push(words.indirect.clone());

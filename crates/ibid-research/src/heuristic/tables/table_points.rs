@@ -137,6 +137,7 @@ impl TablePoints {
             relevance: 1.0,
             fit: 1.0,
             share: 1.0,
+            similarity: None,
             early: true,
             listed: false,
             has_head: true,

@@ -118,7 +118,7 @@ pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked and has none of the words asked for.
-pub(crate) const SIMILAR_BONUS: f32 = 0.8;
+pub(crate) const SIMILAR_BONUS: f32 = 0.4;
 /// Factor for the score of an answer that means something else.
 pub(crate) const DISSIMILAR_WORTH: f32 = 0.4;
 /// Best score below which a sentence is not evidence.

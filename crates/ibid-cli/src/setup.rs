@@ -7,7 +7,7 @@ use crate::args::ConfigAction;
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::help;
-use ibid::config::value::SettingValue;
+use ibid::config::value::{SettingKind, SettingValue};
 use ibid::config::{LoadedConfig, ProcessEnv, Setting, SettingOrigin, file, layers};
 use ibid_core::{Error, ErrorKind, Result};
 
@@ -48,14 +48,14 @@ fn get(
         console.print_line(&Json::from(out).to_string())?;
         return Ok(ExitStatus::Delivered);
     }
-    if let (Some(_), Some((_, value, origin))) = (wanted, rows.first()) {
+    if let (Some(_), Some((setting, value, origin))) = (wanted, rows.first()) {
         let note = if origins { console.out.dim(&format!("  # {origin}")) } else { String::new() };
-        console.print_line(&format!("{}{note}", format_value(value, origin)))?;
+        console.print_line(&format!("{}{note}", format_value(setting.kind, value, origin)))?;
         return Ok(ExitStatus::Delivered);
     }
     let wide = rows.iter().map(|row| row.0.name.len()).max().unwrap_or(0);
     for (setting, value, origin) in rows {
-        let text = format_value(value, origin);
+        let text = format_value(setting.kind, value, origin);
         let name = format!("{:<wide$}", setting.name);
         let note = if origins {
             let pad = " ".repeat(24usize.saturating_sub(text.chars().count()));
@@ -69,8 +69,12 @@ fn get(
 }
 
 /// A value in text. Of a secret, only its origin.
-fn format_value(value: &SettingValue, origin: &SettingOrigin) -> String {
+fn format_value(kind: SettingKind, value: &SettingValue, origin: &SettingOrigin) -> String {
     match value {
+        // `none` is a word that some texts may be, and means another thing there.
+        SettingValue::None if matches!(kind, SettingKind::Text | SettingKind::Path) => {
+            "not set".to_owned()
+        }
         SettingValue::Secret(_) => format!("set (from {origin})"),
         other => other.to_display_string(),
     }
@@ -95,7 +99,7 @@ fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandRe
             "{} {} stays {}: {origin} takes precedence",
             console.err.yellow("note:"),
             setting.name,
-            format_value(now, origin)
+            format_value(setting.kind, now, origin)
         ));
     }
     Ok(ExitStatus::Delivered)

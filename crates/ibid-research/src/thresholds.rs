@@ -115,11 +115,15 @@ pub(crate) const MEANING_SCORE: f32 = 0.7;
 pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 /// How far a member of a list must mean what is asked, if only the title of its page names the subject.
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
+/// Probability from which the best sentence surely answers, so that the others are measured by it.
+pub(crate) const SURE_ANSWER: f32 = 0.3;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked and has none of the words asked for.
 pub(crate) const SIMILAR_BONUS: f32 = 0.4;
-/// Factor for the score of an answer that means something else.
+/// Share of its score that an answer keeps which has words asked for and means something else.
+pub(crate) const BESIDE_WORTH: f32 = 0.8;
+/// Factor for the score of an answer that means something else, where no words asked for were found.
 pub(crate) const DISSIMILAR_WORTH: f32 = 0.4;
 /// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;

@@ -16,6 +16,7 @@ mod confined;
 mod copying;
 mod crash;
 mod crash_program;
+mod cross_encoder;
 mod deadlines;
 mod dependencies;
 mod diff;

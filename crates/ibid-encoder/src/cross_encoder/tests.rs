@@ -1,7 +1,5 @@
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
@@ -433,55 +431,5 @@ fn the_adapter_beside_the_model_is_loaded_once() {
     for _ in 0..2 {
         let error = damaged.cross_encoder().err().unwrap();
         assert!(error.chain().contains("adapter.safetensors"), "{}", error.chain());
-    }
-}
-
-/// Run by hand: `cargo test -p ibid-encoder pairs_a_second -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement"]
-fn pairs_a_second() {
-    let say = |line: String| writeln!(std::io::stderr().lock(), "{line}").unwrap();
-    let resident = || -> f64 {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        line.and_then(|it| it.trim().split(' ').next()?.parse::<f64>().ok()).unwrap_or_default()
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("adapter.safetensors");
-    std::fs::write(&file, safetensors(&adapter(0, 0.01), "F16")).unwrap();
-    let bert = Bert::open(&model_dir()).unwrap();
-    let (before, began) = (resident(), Instant::now());
-    let model = bert.cross_encoder_from(&file).unwrap();
-    let (took, more) = (began.elapsed().as_secs_f64() * 1e3, (resident() - before) / 1024.0);
-    say(format!("adapter of six layers: loaded in {took:.0} ms, {more:.1} MB"));
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    for tokens in [32, 64] {
-        // 10 tokens of the question, with two marks, and one mark after the second text.
-        let words = SENTENCES.join(" ").repeat(9);
-        let words: Vec<&str> =
-            words.split(' ').filter(|it| it.is_ascii() && it.len() < 7).collect();
-        let texts: Vec<String> = (0..300)
-            .map(|nth| {
-                let text: Vec<&str> =
-                    words.iter().cycle().skip(nth).take(tokens).copied().collect();
-                let pieces = |count: &usize| {
-                    let pair = [(QUESTION, &*text[..*count].join(" "))];
-                    model.tokens(&pair)[0].ids.len() <= tokens
-                };
-                let most = (1..=tokens).take_while(pieces).last().unwrap_or(1);
-                text[..most].join(" ")
-            })
-            .collect();
-        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (QUESTION, text.as_str())).collect();
-        let sum: usize = model.tokens(&pairs).iter().map(|it| it.ids.len()).sum();
-        let each = sum as f64 / 300.0;
-        let best = (0..7)
-            .map(|_| {
-                let began = Instant::now();
-                one.install(|| model.score(&pairs));
-                300.0 / began.elapsed().as_secs_f64()
-            })
-            .fold(0.0, f64::max);
-        say(format!("{each:.1} tokens: {best:.0} pairs a second, {:.0} tokens", best * each));
     }
 }

@@ -38,16 +38,19 @@ const SUBJECT_TEXTS: (usize, usize) = (100, 8);
 pub struct HybridRanker {
     name: String,
     embedder: Arc<dyn Embedder>,
-    pair_scorer: Option<Arc<dyn PairScorer>>,
+    /// The cross-encoder, or why it cannot be used.
+    pair_scorer: std::result::Result<Option<Arc<dyn PairScorer>>, String>,
     kept: Mutex<HashMap<String, Arc<[f32]>>>,
 }
 
 impl HybridRanker {
-    /// A ranker by words, by the vectors of `embedder` and, where the meaning of sentences is asked for, by `pair_scorer`.
+    /// A ranker by words, by the vectors of `embedder` and, where the meaning of sentences is asked for, by `pair_scorer`. The error of
+    /// one that cannot be used is told when it is asked for.
     pub fn new(
         embedder: Arc<dyn Embedder>,
-        pair_scorer: Option<Arc<dyn PairScorer>>,
+        pair_scorer: Result<Option<Arc<dyn PairScorer>>>,
     ) -> HybridRanker {
+        let pair_scorer = pair_scorer.map_err(|unusable| unusable.chain());
         let name = format!("lexical+{}", embedder.name());
         HybridRanker { name, embedder, pair_scorer, kept: Mutex::default() }
     }
@@ -112,7 +115,9 @@ impl Ranker for HybridRanker {
         let vectors = self.vectors(&all).await?;
         let cosines: Vec<f32> = vectors[1..].iter().map(|it| cosine(it, &vectors[0])).collect();
         let centered = mean_centered_cosines(&vectors[0], &vectors[1..], &cosines);
-        let Some(scorer) = self.pair_scorer.clone() else {
+        let usable = self.pair_scorer.clone();
+        let scorer = usable.map_err(|why| Error::new(ErrorKind::Setup, why))?;
+        let Some(scorer) = scorer else {
             let scaled = |it: f32| ((it - COSINES.0) / (COSINES.1 - COSINES.0)).clamp(0.0, 1.0);
             return Ok(centered.into_iter().map(scaled).collect());
         };
@@ -132,19 +137,17 @@ impl Ranker for HybridRanker {
         for (at, scores) in read.into_iter().zip(scores) {
             found[at] = answer_probability(centered[at], scores.relevance);
         }
-        let best = found.iter().copied().fold(0.3, f32::max);
-        found.iter_mut().for_each(|it| *it = (100.0 * *it / best).round() / 100.0);
         Ok(found)
     }
 }
 
-/// The probability that a text answers the query, in hundredths, so that it does not depend on the processor.
+/// The probability that a text answers the query, in thousandths, so that it does not depend on the processor.
 fn answer_probability(centered: f32, relevance: f32) -> f32 {
     let relevance = relevance.clamp(0.001, 0.999);
     let log_odds = ANSWER_WEIGHTS.bias
         + ANSWER_WEIGHTS.centered * centered
         + ANSWER_WEIGHTS.relevance * (relevance / (1.0 - relevance)).ln();
-    (100.0 / (1.0 + (-log_odds).exp())).round() / 100.0
+    (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
 }
 
 /// The indices of the `most` highest of `values`, best first.

@@ -1,8 +1,8 @@
 //! Ranks points by how well they answer the question, or a part of it.
 use crate::prompts;
 use crate::thresholds::{
-    AIM_WEIGHT, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DISSIMILAR_WORTH, DOUBT_LOSS,
-    FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS,
+    AIM_WEIGHT, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DISSIMILAR_WORTH,
+    DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS,
     LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
     MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
     MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
@@ -113,8 +113,15 @@ pub(crate) fn rank_points<'a>(
         if let Some(similar) = similarity {
             let words = scorer.aspect_words_share(&point.text).max(heading);
             it.worth *= scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
-            // What has the words asked for is ranked by them.
-            it.worth += SIMILAR_BONUS * similar * (1.0 - words);
+            if scorer.was_compared(&point.text) {
+                it.worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
+            }
+            // What has the words asked for is ranked by them, and a figure is asked for as a figure.
+            let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
+                && kind_fit(brief.kind, &brief.question, &point.text, &lower)? < MIN_ANSWER_FIT;
+            if !formless {
+                it.worth += SIMILAR_BONUS * similar * (1.0 - words);
+            }
         }
         ranked.push(it);
     }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::models::{ModelStatus, ResolvedModel};
 use super::{container, engines, models, readers, semantic};
 use crate::config::Settings;
-use ibid_core::ports::Egress;
+use ibid_core::ports::{Egress, PairScorer};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelTarget;
 use ibid_llm::model_list::{ModelList, list_models};
@@ -284,7 +284,7 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
         Ok(false) => CheckOutcome::Error(
             Error::new(
                 ErrorKind::Setup,
-                format!("checking {name}: the test response contains no score"),
+                format!("checking {name}: the test response contains no score, or a wrong one"),
             )
             .with_hint("name another model"),
         ),
@@ -310,17 +310,9 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
     match semantic::bundled_pair_scorer(settings) {
         Ok(Some(it)) => {
             let name = it.name().to_owned();
-            let asked = "How many legs does a spider have?";
-            let read = move || {
-                it.score(&[
-                    (asked, "A spider has eight legs."),
-                    (asked, "The shop closes at nine."),
-                ])
-            };
-            let scores = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-            // A file that was changed may still load.
-            let told = scores.len() == 2 && scores[0].relevance > scores[1].relevance + 0.2;
-            found.push(outcome(&name, Ok(told)));
+            let read = move || knows_the_obvious(&*it);
+            let works = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+            found.push(outcome(&name, Ok(works)));
         }
         Ok(None) => {}
         Err(damaged) => found.push(CheckOutcome::Error(damaged)),
@@ -333,6 +325,25 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
         found.push(outcome(it.name(), answer.map(|answer| answer.len() == 1)));
     }
     found
+}
+
+/// Whether a cross-encoder tells what nobody doubts. A file that was changed may still load.
+fn knows_the_obvious(scorer: &dyn PairScorer) -> bool {
+    let (asked, fact) = ("How many legs does a spider have?", "A spider has eight legs.");
+    let pairs = [
+        (asked, fact),
+        (asked, "The shop closes at nine."),
+        (fact, fact),
+        ("A spider does not have eight legs.", fact),
+    ];
+    match scorer.score(&pairs)[..] {
+        [answers, beside, says, denies] => {
+            answers.relevance > beside.relevance + 0.2
+                && says.entailment > says.contradiction + 0.2
+                && denies.contradiction > denies.entailment + 0.2
+        }
+        _ => false,
+    }
 }
 
 async fn check_engines(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome> {

@@ -148,8 +148,8 @@ pub fn ranker(settings: &Settings, embedder: Option<Arc<dyn Embedder>>) -> Resul
         return reranker(settings, named);
     }
     Ok(match embedder {
-        // A damaged adapter is no reason to answer no question; `doctor` names the fault.
-        Some(it) => Arc::new(HybridRanker::new(it, bundled_pair_scorer(settings).ok().flatten())),
+        // A damaged adapter is no reason to answer no question: the run says so, and words decide alone.
+        Some(it) => Arc::new(HybridRanker::new(it, bundled_pair_scorer(settings))),
         None => Arc::new(LexicalRanker),
     })
 }

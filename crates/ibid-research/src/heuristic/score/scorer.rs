@@ -85,6 +85,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) topic: Vec<(u32, f32)>,
     /// How far each compared claim means what the question asks, 0 to 1.
     pub(super) similarity: HashMap<String, f32>,
+    /// The highest of them.
+    pub(super) best_similarity: f32,
     /// Whether no words asked for were found, so that a sentence must mean what is asked.
     pub(super) words_fail: bool,
     /// In how many sentences each word occurred; `sentences` counts all.
@@ -170,6 +172,7 @@ impl RelevanceScorer {
             related,
             topic: Vec::new(),
             similarity: HashMap::new(),
+            best_similarity: 0.0,
             words_fail: false,
             sentence_counts: HashMap::new(),
             sentences: 0,

@@ -191,7 +191,8 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        let similarity = self.similarity(&claim_text(page.sentence(n), words));
+        let own_claim = claim_text(page.sentence(n), words);
+        let similarity = self.similarity(&own_claim);
         let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY);
         // What means what is asked need not name the subject.
         let on_subject = meant
@@ -231,9 +232,7 @@ impl RelevanceScorer {
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };
-        if let Some(similar) = similarity {
-            self.similarity.insert(claim.clone(), similar);
-        }
+        self.copy_similarity(&own_claim, &claim);
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
 
-use crate::thresholds::{MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING};
+use crate::thresholds::{MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING, SURE_ANSWER};
 
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
@@ -40,7 +40,8 @@ impl RelevanceScorer {
             .collect()
     }
 
-    /// Takes in how far each claim means what the question asks, 0 to 1. Where words fail, what means something else counts less.
+    /// Takes in how far each claim means what the question asks, 0 to 1: the best of all rounds is the measure of the others. Where words
+    /// fail, what means something else counts less.
     pub(crate) fn learn_similarity(
         &mut self,
         claims: Vec<String>,
@@ -48,6 +49,7 @@ impl RelevanceScorer {
         words_fail: bool,
     ) {
         self.words_fail |= words_fail;
+        self.best_similarity = similarity.iter().copied().fold(self.best_similarity, f32::max);
         self.similarity.extend(claims.into_iter().zip(similarity));
     }
 
@@ -66,9 +68,22 @@ impl RelevanceScorer {
         self.words_fail && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY)
     }
 
+    /// Whether a claim was compared with the question. A long page has more sentences than are.
+    pub(crate) fn was_compared(&self, claim: &str) -> bool {
+        self.similarity.contains_key(claim)
+    }
+
     /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.
     pub(crate) fn similarity(&self, claim: &str) -> Option<f32> {
         let compared = !self.similarity.is_empty();
-        compared.then(|| self.similarity.get(claim).copied().unwrap_or_default())
+        let best = self.best_similarity.max(SURE_ANSWER);
+        compared.then(|| self.similarity.get(claim).copied().unwrap_or_default() / best)
+    }
+
+    /// Gives a claim of several sentences the similarity of one of them.
+    pub(super) fn copy_similarity(&mut self, from: &str, to: &str) {
+        if let Some(similar) = self.similarity.get(from).copied() {
+            self.similarity.insert(to.to_owned(), similar);
+        }
     }
 }

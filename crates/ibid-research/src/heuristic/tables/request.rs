@@ -122,8 +122,8 @@ impl TableRequest {
         };
         let years = YearSpan::asked(&asked, words);
         let asks_figures = years.is_some() || {
-            use QuestionKind::{Causal, Definition, HowTo, Why, YesNo};
-            !matches!(brief.kind, Causal | Definition | HowTo | Why | YesNo)
+            use QuestionKind::{Causal, Definition, HowTo, Who, Why, YesNo};
+            !matches!(brief.kind, Causal | Definition | HowTo | Who | Why | YesNo)
         };
         let mut topic: BTreeSet<String> = content_stems(&brief.question).into_iter().collect();
         topic.retain(|stem| !is_generic(words, stem));

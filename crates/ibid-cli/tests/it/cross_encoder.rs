@@ -1,0 +1,125 @@
+//! The cross-encoder that comes with Ibid, in `check`, `doctor` and a run, whole and damaged.
+#![cfg(feature = "embed")]
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::cli::TestHome;
+
+const MODEL: &str = "all-MiniLM-L6-v2";
+const SOURCE: &str = "A gravel strip of 30 cm along openings is recommended. Sewer overflows had fallen from 29 days in 2014 to 21 \
+    days in 2024.";
+const CLAIMS: [&str; 3] = [
+    "A gravel strip of 30 cm along openings is not recommended.",
+    "Sewer overflows had fallen from 29 days in 2014 to 20 days in 2024.",
+    "A gravel strip of 30 cm along openings is recommended.",
+];
+
+/// A place with the model and this adapter.
+fn models(desk: &TestHome, adapter: &[u8]) -> PathBuf {
+    let dir = desk.path("models").join(MODEL);
+    std::fs::create_dir_all(&dir).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(MODEL);
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        std::fs::copy(from.join(file), dir.join(file)).unwrap();
+    }
+    std::fs::write(dir.join("adapter.safetensors"), adapter).unwrap();
+    desk.path("models")
+}
+
+fn whole_adapter() -> Vec<u8> {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    std::fs::read(models.join(MODEL).join("adapter.safetensors")).unwrap()
+}
+
+fn ran(desk: &TestHome, args: &[&str], variable: (&str, &str)) -> Output {
+    desk.command(args).envs([variable]).output().unwrap()
+}
+
+/// The verdicts of `check --claims`.
+fn verdicts(desk: &TestHome, variable: (&str, &str)) -> Vec<String> {
+    let rows = CLAIMS.map(|claim| json!({"id": 1, "claim": claim, "source": SOURCE}).to_string());
+    desk.write("claims.jsonl", &rows.join("\n"));
+    let claims = desk.path("claims.jsonl").to_string_lossy().into_owned();
+    let output = ran(desk, &["check", "--claims", &claims, "--json"], variable);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let verdict = |line: &str| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        row["verdict"].as_str().unwrap().to_owned()
+    };
+    said.lines().map(verdict).collect()
+}
+
+#[test]
+fn what_words_forgive_is_contradicted_and_what_is_true_stays_supported() {
+    let desk = TestHome::new();
+    let read = verdicts(&desk, ("IBID_RERANK_MODEL", ""));
+    assert_eq!(read, ["contradicted", "contradicted", "supported"]);
+    let by_words = verdicts(&desk, ("IBID_RERANK_MODEL", "none"));
+    assert_eq!(by_words, ["supported", "supported", "supported"]);
+
+    desk.write("docs/gravel.txt", SOURCE);
+    desk.write("said.md", &format!("{} [1]\n\n## Sources\n\n1. [Gravel](docs/gravel.txt)\n", CLAIMS[0]));
+    let said = desk.path("said.md").to_string_lossy().into_owned();
+    let docs = desk.docs();
+    let asked = ["check", &said, "--folder", &docs, "--json"];
+    let output = ran(&desk, &asked, ("IBID_RERANK_MODEL", ""));
+    let audit: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(audit["claims"][0]["verdict"], "contradicted", "{audit}");
+}
+
+#[test]
+fn a_damaged_adapter_is_named_by_doctor_and_check_and_the_run_says_that_it_was_not_used() {
+    let mut flipped = whole_adapter();
+    // The second number of a bias of a head, made large: the file still loads.
+    let header = 8 + u64::from_le_bytes(flipped[..8].try_into().unwrap()) as usize;
+    let head: Value = serde_json::from_slice(&flipped[8..header]).unwrap();
+    let at = header + head["support.bias"]["data_offsets"][0].as_u64().unwrap() as usize;
+    flipped[at + 5] = 0x7b;
+    let cut = whole_adapter()[..100_000].to_vec();
+    for (adapter, loads) in [(flipped, true), (cut, false)] {
+        let desk = TestHome::new();
+        let models = models(&desk, &adapter).to_string_lossy().into_owned();
+        let place = ("IBID_MODELS_DIR", models.as_str());
+        let told = ran(&desk, &["doctor"], place);
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("adapter") && told.contains('✗'), "{told}");
+        if loads {
+            continue;
+        }
+        desk.write("claims.jsonl", "{\"claim\": \"Cork floats.\", \"source\": \"Cork floats.\"}");
+        let claims = desk.path("claims.jsonl").to_string_lossy().into_owned();
+        let refused = ran(&desk, &["check", "--claims", &claims], place);
+        assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("adapter.safetensors"));
+
+        let nine: String = (1..10)
+            .map(|nth| format!("The roof of house {nth} kept {nth}0 litres of rain in a day. "))
+            .collect();
+        desk.write("docs/houses.txt", &nine);
+        let docs = desk.docs();
+        let asked = ["What does a green roof cost?", "--folder", &docs, "--model", "none", "-v"];
+        let output = ran(&desk, &asked, place);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let progress = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(progress.contains("adapter.safetensors"), "{progress}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_adapter_that_is_a_pipe_is_refused_and_not_waited_for() {
+    let desk = TestHome::new();
+    let models = models(&desk, b"");
+    let adapter = models.join(MODEL).join("adapter.safetensors");
+    std::fs::remove_file(&adapter).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&adapter).status().unwrap();
+    assert!(made.success());
+    desk.write("claims.jsonl", "{\"claim\": \"Cork floats.\", \"source\": \"Cork floats.\"}");
+    let claims = desk.path("claims.jsonl").to_string_lossy().into_owned();
+    let place = models.to_string_lossy().into_owned();
+    let output = ran(&desk, &["check", "--claims", &claims], ("IBID_MODELS_DIR", &place));
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("regular file"), "{output:?}");
+}

@@ -120,7 +120,7 @@ pub(crate) const SURE_ANSWER: f32 = 0.3;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked and has none of the words asked for.
-pub(crate) const SIMILAR_BONUS: f32 = 0.4;
+pub(crate) const SIMILAR_BONUS: f32 = 0.2;
 /// Share of its score that an answer keeps which has words asked for and means something else.
 pub(crate) const BESIDE_WORTH: f32 = 0.8;
 /// Factor for the score of an answer that means something else, where no words asked for were found.

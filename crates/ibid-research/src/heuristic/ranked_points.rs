@@ -57,6 +57,9 @@ pub(crate) fn rank_points<'a>(
     for point in points {
         let lower = spaced(&point.text);
         let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        // A figure is asked for as a figure: neither a heading nor its meaning makes one of a sentence.
+        let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
+            && fit < MIN_ANSWER_FIT;
         fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
             let sides = apart.iter().all(|it| it.is_in(&point.text));
@@ -75,7 +78,8 @@ pub(crate) fn rank_points<'a>(
         }
         if heading > 0.0 {
             relevance = relevance.max(HEADED_RELEVANCE * heading);
-            fit = fit.max(if listed { LISTED_MEMBER_FIT } else { HEADED_FIT });
+            let by_place = if listed { LISTED_MEMBER_FIT } else { HEADED_FIT };
+            fit = if formless { fit } else { fit.max(by_place) };
         }
         if let Some(similar) = similarity {
             fit = fit.max(similar_fit(brief.kind, similar));
@@ -116,9 +120,7 @@ pub(crate) fn rank_points<'a>(
             if scorer.was_compared(&point.text) {
                 it.worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
             }
-            // What has the words asked for is ranked by them, and a figure is asked for as a figure.
-            let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
-                && kind_fit(brief.kind, &brief.question, &point.text, &lower)? < MIN_ANSWER_FIT;
+            // What has the words asked for is ranked by them.
             if !formless {
                 it.worth += SIMILAR_BONUS * similar * (1.0 - words);
             }

@@ -10,7 +10,7 @@ use crate::thresholds::MIN_FOUND_ASPECT;
 /// Whether the meaning of sentences may tell more than their words: where the answer is one sentence, and for steps and members of
 /// a list, which seldom mean by themselves what is asked, where none of the evidence has most of the words asked for.
 pub(crate) fn needs_meaning(kind: QuestionKind, words_fail: bool) -> bool {
-    words_fail || !matches!(kind, QuestionKind::HowTo | QuestionKind::List)
+    words_fail || !matches!(kind, QuestionKind::HowTo)
 }
 
 /// Whether none of the evidence has most of the words asked for: the pages may say it in others.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use super::page::PageInput;
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
+use crate::thresholds::{MIN_WORD_MATCH, OTHER_SUBJECT_WEIGHT};
 use ibid_core::domain::Page;
 
 /// The chunks of a page as ranges of sentences, each at most `length` characters long unless a single sentence is longer.
@@ -76,6 +77,17 @@ impl RelevanceScorer {
             for (score, tf) in scores.iter_mut().zip(counts) {
                 let tf = tf as f32;
                 *score += term.weight * rare * tf / (tf + 1.2);
+            }
+        }
+        // A part that speaks of the question's subject, or stands beside one that does, goes before parts on others of its kind.
+        for which in self.subject_words() {
+            let named: Vec<bool> =
+                words.iter().map(|ids| self.match_strength(which, ids) >= MIN_WORD_MATCH).collect();
+            for (at, score) in scores.iter_mut().enumerate() {
+                let around = at.saturating_sub(1)..(at + 2).min(named.len());
+                if !named[around].contains(&true) {
+                    *score *= OTHER_SUBJECT_WEIGHT;
+                }
             }
         }
         scores

@@ -185,6 +185,10 @@ impl RelevanceScorer {
     /// The sentences of a page as word numbers: all of a short page, the best chunks of a long one.
     pub(crate) fn add_page(&mut self, reading: &PageInput<'_>) -> PageSentences {
         let page = reading.page;
+        // What an abbreviation stands for is said once, anywhere on the page.
+        for n in 0..page.sentences().len() {
+            self.learn_aliases(page.sentence(n));
+        }
         let numbers: Vec<usize> = match &reading.only {
             Some(only) => only.clone(),
             None if page.text().len() <= reading.whole => (0..page.sentences().len()).collect(),
@@ -192,9 +196,6 @@ impl RelevanceScorer {
         };
         if let Some(site) = &page.site {
             self.sites.insert(site.to_lowercase());
-        }
-        for n in &numbers {
-            self.learn_aliases(page.sentence(*n));
         }
         let casing = Casing::from_page(page, &numbers);
         let lines: Vec<(usize, Vec<u32>)> =

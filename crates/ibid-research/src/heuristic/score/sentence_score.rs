@@ -72,6 +72,7 @@ impl RelevanceScorer {
         let mut found: Vec<SentenceMatch> = Vec::new();
         let taken_in = lines.lines.iter().map(|line| line.0);
         let poisoned = self.orders.injected_sentences(page, taken_in);
+        let elsewhere = self.far_from_subject(lines);
         let mut heading: Vec<u32> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
@@ -93,6 +94,7 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
+                Some(_) if elsewhere[at] => {}
                 Some(fit) => {
                     let around = SentenceContext::new(lines, at, &heading);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));

@@ -1,6 +1,7 @@
 //! Whether a sentence is about the subject of the question, and not about another of its kind.
 use super::context::SentenceView;
 use super::item_matchers::ItemMatcher;
+use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
 use crate::heuristic::intake::{content_weight, is_verb};
@@ -17,6 +18,11 @@ const MIN_SPECIFIC_WORDS: usize = 3;
 const SUBJECT_WINDOW: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
 const MAX_DECIDING_WORDS: usize = 6;
+
+/// Mentions of its specifying word from which a page names a subject repeatedly.
+const MIN_SUBJECT_MENTIONS: usize = 5;
+/// Sentences after and before such a mention that may be about the subject.
+const SUBJECT_REACH: usize = 30;
 
 /// Maximum number of words of what is asked of which a sentence of a model must have some.
 const MAX_SHORT_ASPECT: usize = 4;
@@ -52,6 +58,35 @@ impl RelevanceScorer {
         });
         self.pairs = pairs;
         found
+    }
+
+    /// The words that tell the question's subjects from others of their kind: "prostate" of prostate cancer.
+    pub(super) fn subject_words(&mut self) -> Vec<u32> {
+        let pairs = std::mem::take(&mut self.pairs);
+        let words = pairs.iter().map(|pair| self.lexicon.id(&pair.0)).collect();
+        self.pairs = pairs;
+        words
+    }
+
+    /// Which sentences of a page stand far from any that names the question's subject, if the page names it repeatedly: a long guide to
+    /// many cancers has parts on others.
+    pub(super) fn far_from_subject(&mut self, page: &PageSentences) -> Vec<bool> {
+        let mut far = vec![false; page.lines.len()];
+        let kinds = self.subject_words();
+        let names = |ids: &[u32]| {
+            kinds.iter().any(|which| self.match_strength(*which, ids) >= MIN_WORD_MATCH)
+        };
+        let named: Vec<usize> =
+            page.lines.iter().filter(|line| names(&line.1)).map(|line| line.0).collect();
+        if named.len() < MIN_SUBJECT_MENTIONS || names(&page.title) {
+            return far;
+        }
+        for (is_far, (n, _)) in far.iter_mut().zip(&page.lines) {
+            let next = named.partition_point(|at| at < n);
+            let near = |at: Option<&usize>| at.is_some_and(|at| at.abs_diff(*n) <= SUBJECT_REACH);
+            *is_far = !near(named.get(next)) && !near(next.checked_sub(1).map(|at| &named[at]));
+        }
+        far
     }
 
     /// Whether a sentence is about the question's subject: its context (`wide`) has one of the question's

@@ -117,6 +117,8 @@ pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// Probability from which the best sentence surely answers, so that the others are measured by it.
 pub(crate) const SURE_ANSWER: f32 = 0.3;
+/// The same where no page names a thing that the question names: over 1, so that only what is next to certain is evidence.
+pub(crate) const UNKNOWN_THING_ANSWER: f32 = 1.5;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked and has none of the words asked for.

@@ -23,7 +23,7 @@ use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, S
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
-use super::subject_words::{sought_noun, subject_pairs};
+use super::subject_words::{asked_things, sought_noun, subject_pairs};
 use super::terms::{
     WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,
 };
@@ -56,6 +56,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) apart: Vec<SideName>,
     /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
     pub(super) pairs: Vec<(String, String)>,
+    /// The nouns of the question that end a noun phrase: "pool" of "a swimming pool".
+    pub(super) asked_things: Vec<u32>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
     pub(super) question_verb: Option<u32>,
     /// The word that an answer must have, or one like it.
@@ -133,6 +135,7 @@ impl RelevanceScorer {
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
+        let asked_things = asked_things(&brief.question).iter().map(|it| lexicon.id(it)).collect();
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
@@ -151,6 +154,7 @@ impl RelevanceScorer {
             question_text: brief.question.clone(),
             orders: InjectionDetector::from_brief(brief)?,
             pairs,
+            asked_things,
             question_verb,
             yes_no,
             head,

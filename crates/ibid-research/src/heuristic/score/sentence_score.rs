@@ -195,8 +195,10 @@ impl RelevanceScorer {
         context.dedup();
         let own_claim = claim_text(page.sentence(n), words);
         let similarity = self.similarity(&own_claim);
-        let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY);
-        // What means what is asked need not name the subject.
+        // What means what is asked need not name the subject, but has a name and a word of the question, or a related one.
+        let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)
+            && self.names_asked(&around.wide)
+            && (around.headed > 0.0 || self.coverage(&self.question, own) > 0.0);
         let on_subject = meant
             || around.headed > 0.0
             || self.matches_subject(&context, &around.wide)

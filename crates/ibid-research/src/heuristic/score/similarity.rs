@@ -3,7 +3,9 @@ use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
 
-use crate::thresholds::{MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING, SURE_ANSWER};
+use crate::thresholds::{
+    MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING, SURE_ANSWER, UNKNOWN_THING_ANSWER,
+};
 
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
@@ -40,6 +42,22 @@ impl RelevanceScorer {
             .collect()
     }
 
+    /// Whether a thing that the question names is named nowhere on the pages read, in these words or related ones. What the pages say is
+    /// then on something else, however like the question it sounds.
+    fn asks_of_unknown_thing(&self) -> bool {
+        self.asked_things
+            .iter()
+            .any(|id| !self.occurs(*id) && !self.kin(*id).any(|kin| self.occurs(kin)))
+    }
+
+    fn occurs(&self, id: u32) -> bool {
+        self.sentence_counts.contains_key(&id)
+    }
+
+    fn kin(&self, id: u32) -> impl Iterator<Item = u32> {
+        self.related.get(&id).into_iter().flatten().map(|pair| pair.0)
+    }
+
     /// Takes in how far each claim means what the question asks, 0 to 1: the best of all rounds is the measure of the others. Where words
     /// fail, what means something else counts less.
     pub(crate) fn learn_similarity(
@@ -49,7 +67,9 @@ impl RelevanceScorer {
         words_fail: bool,
     ) {
         self.words_fail |= words_fail;
-        self.best_similarity = similarity.iter().copied().fold(self.best_similarity, f32::max);
+        let least = if self.asks_of_unknown_thing() { UNKNOWN_THING_ANSWER } else { SURE_ANSWER };
+        let known = self.best_similarity.max(least);
+        self.best_similarity = similarity.iter().copied().fold(known, f32::max);
         self.similarity.extend(claims.into_iter().zip(similarity));
     }
 
@@ -76,8 +96,8 @@ impl RelevanceScorer {
     /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.
     pub(crate) fn similarity(&self, claim: &str) -> Option<f32> {
         let compared = !self.similarity.is_empty();
-        let best = self.best_similarity.max(SURE_ANSWER);
-        compared.then(|| self.similarity.get(claim).copied().unwrap_or_default() / best)
+        let of_best = |similarity: f32| similarity / self.best_similarity;
+        compared.then(|| self.similarity.get(claim).copied().map_or(0.0, of_best))
     }
 
     /// Gives a claim of several sentences the similarity of one of them.

@@ -89,16 +89,16 @@ impl RelevanceScorer {
         far
     }
 
+    /// Whether the context of a sentence has one of the question's names, other than sites; `true` where it has none.
+    pub(super) fn names_asked(&self, wide: &[u32]) -> bool {
+        let mut names = self.names.iter().filter(|name| !self.sites.contains(&name.0)).peekable();
+        names.peek().is_none() || names.any(|name| wide.binary_search(&name.1).is_ok())
+    }
+
     /// Whether a sentence is about the question's subject: its context (`wide`) has one of the question's
     /// names, other than sites, and enough of the content words are in it or next to it (`ids`).
     pub(super) fn matches_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
-        let names: Vec<u32> = self
-            .names
-            .iter()
-            .filter(|name| !self.sites.contains(&name.0))
-            .map(|name| name.1)
-            .collect();
-        if !names.is_empty() && !names.iter().any(|name| wide.binary_search(name).is_ok()) {
+        if !self.names_asked(wide) {
             return false;
         }
         let mut content_terms: Vec<(f32, u32)> = self

@@ -2,6 +2,7 @@
 use serde_json::Value;
 
 use super::dom::{Dom, NodeData, NodeId};
+use super::json_dates;
 use super::text::collapse_whitespace;
 use crate::dates::{self, DateOrder};
 use crate::plain_text::truncate;
@@ -29,6 +30,39 @@ pub(super) const ARTICLE: &[&str] = &["article", "posting", "report", "recipe"];
 
 /// Parts of the types of pages with the texts of many people.
 pub(super) const FORUM: &[&str] = &["forum", "qapage", "discussion", "question"];
+
+/// Names of meta elements with the date of publication.
+#[rustfmt::skip]
+const PUBLISHED: &[&str] = &[
+    "analyticsattributes.articledate", "article.created", "article.published", "article:post_date", "article:publicationdate",
+    "article:published", "article:published_date", "article:published_time", "article_date_original", "bt:pubdate", "citation_date",
+    "citation_online_date", "citation_publication_date", "content_create_date", "cxenseparse:recs:publishtime", "date.created",
+    "date_created", "date_published", "datecreated", "dateposted", "datepublished", "dc.created", "dc.date.created",
+    "dc.date.issued", "dc.date.publication", "dc.issued", "dc:created", "dcsext.articlefirstpublished", "dcterms.created",
+    "dcterms.issued", "displaydate", "eprints.date", "first_published", "mediator_published_time", "og:article:published",
+    "og:article:published_time", "og:datepublished", "og:pubdate", "og:publish_date", "og:published_time",
+    "og:question:published_time", "og:regdate", "originalpublicationdate", "parsely-pub-date", "pdate", "prism.publicationdate",
+    "ptime", "pub_date", "pubdate", "publication-date", "publication_date", "publicationdate", "publish-date", "publish_date",
+    "publish_time", "publishdate", "published", "published-date", "published_date", "published_time", "publisheddate", "rbpubdate",
+    "rnews:datepublished", "sailthru.date", "shareaholic:article_published_time", "twt-published-at",
+    "video:release_date", "vr:published_time",
+];
+
+/// Names of meta elements with a date that is mostly that of publication.
+#[rustfmt::skip]
+const DATED: &[&str] = &[
+    "created", "creation_date", "date", "dc.date", "dc:date", "dcterms.date", "doc_date", "field-name-post-date", "gentime",
+    "release_date", "releasedate", "timestamp",
+];
+
+/// Names of meta elements with the date of the last change.
+#[rustfmt::skip]
+const MODIFIED: &[&str] = &[
+    "article:modified", "article:modified_date", "article:modified_time", "article:post_modified", "bt:moddate", "datemodified",
+    "dateupdate", "dc.date.modified", "dc.modified", "dcterms.modified", "last-modified", "last_modified", "lastdate", "lastmod",
+    "lastmodified", "modificationdate", "modified", "modified_time", "og:article:modified_time", "og:modified_time",
+    "og:updated_time", "revised", "revision_date", "updated_time", "utime",
+];
 
 /// The metadata of a page.
 #[derive(Debug, Default)]
@@ -80,6 +114,7 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 if let Some(tag) = tag.filter(|_| meta.lang.is_none()) {
                     meta.lang = language_code(tag);
                     meta.dates.order = DateOrder::from_lang(tag);
+                    found.order = meta.dates.order;
                 }
             }
             b"title" if found.title.is_none() => {
@@ -97,9 +132,8 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 for child in dom.children(id) {
                     if let NodeData::Text(text) = dom.data(child)
                         && text.len() < MAX_JSON
-                        && let Ok(value) = serde_json::from_str::<Value>(text.trim())
                     {
-                        found.add_json_ld(&value, 0);
+                        found.add_script(text);
                     }
                 }
             }
@@ -168,7 +202,13 @@ struct MetadataCandidates {
     ld_author: Option<String>,
     byline: Option<String>,
     date: Option<String>,
+    /// A date that is often that of a change.
+    weak_date: Option<String>,
     ld_date: Option<String>,
+    /// Whether it is that of an article, not of a page.
+    ld_date_of_text: bool,
+    damaged_date: Option<String>,
+    order: DateOrder,
     modified: Option<String>,
     site: Option<String>,
     ld_site: Option<String>,
@@ -192,6 +232,7 @@ impl MetadataCandidates {
             .attr(id, "property")
             .or_else(|| dom.attr(id, "name"))
             .or_else(|| dom.attr(id, "itemprop"))
+            .or_else(|| dom.attr(id, "http-equiv"))
             .unwrap_or_default()
             .to_ascii_lowercase();
         let keep = |slot: &mut Option<String>, value: Option<String>| {
@@ -211,30 +252,14 @@ impl MetadataCandidates {
                     keep(&mut self.author, Some(name.to_owned()));
                 }
             }
-            "article:published_time"
-            | "citation_publication_date"
-            | "citation_date"
-            | "citation_online_date"
-            | "datepublished"
-            | "date"
-            | "pubdate"
-            | "publishdate"
-            | "publish-date"
-            | "publication_date"
-            | "dc.date"
-            | "dc.date.issued"
-            | "dcterms.date"
-            | "dcterms.created"
-            | "dcterms.issued"
-            | "parsely-pub-date"
-            | "sailthru.date"
-            | "article.published"
-            | "cxenseparse:recs:publishtime"
-            | "og:article:published_time" => {
-                keep(&mut self.date, dates::normalise(&content));
+            _ if PUBLISHED.contains(&name.as_str()) => {
+                keep(&mut self.date, dates::normalise_with_order(&content, self.order));
             }
-            "article:modified_time" | "og:updated_time" | "datemodified" | "last-modified" => {
-                keep(&mut self.modified, dates::normalise(&content));
+            _ if DATED.contains(&name.as_str()) => {
+                keep(&mut self.weak_date, dates::normalise_with_order(&content, self.order));
+            }
+            _ if MODIFIED.contains(&name.as_str()) => {
+                keep(&mut self.modified, dates::normalise_with_order(&content, self.order));
             }
             "og:site_name" | "application-name" | "citation_journal_title" => {
                 keep(&mut self.site, Some(content));
@@ -249,6 +274,21 @@ impl MetadataCandidates {
             "og:type" => self.types.push(content.to_ascii_lowercase()),
             _ => {}
         }
+    }
+
+    /// Reads JSON-LD. In a script with mistakes, only dates are looked for.
+    fn add_script(&mut self, text: &str) {
+        if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
+            return self.add_json_ld(&value, 0);
+        }
+        if !["Article\"", "Posting\"", "Page\"", "Report\"", "Recipe\""].iter().any(|it| text.contains(it)) {
+            return;
+        }
+        let published = json_dates::field_in(text, "datePublished");
+        let date = published.or_else(|| json_dates::field_in(text, "dateCreated"));
+        self.damaged_date = self.damaged_date.take().or(date);
+        let modified = || json_dates::field_in(text, "dateModified");
+        self.modified = self.modified.take().or_else(modified);
     }
 
     fn add_json_ld(&mut self, value: &Value, depth: u32) {
@@ -276,6 +316,7 @@ impl MetadataCandidates {
     }
 
     fn add_typed(&mut self, kind: &str, value: &Value) {
+        self.add_typed_date(kind, value);
         let work = kind.ends_with("article")
             || kind.ends_with("posting")
             || kind.ends_with("page")
@@ -304,14 +345,29 @@ impl MetadataCandidates {
         if self.ld_site.is_none() {
             self.ld_site = value.get("publisher").and_then(names);
         }
-        if self.ld_date.is_none() {
-            self.ld_date = ["datePublished", "uploadDate", "dateCreated"]
+    }
+
+    /// Keeps the date of a text before that of a page, and the first of either.
+    fn add_typed_date(&mut self, kind: &str, value: &Value) {
+        let text = ["article", "posting"].iter().any(|it| kind.ends_with(it))
+            || matches!(
+                kind,
+                "report" | "recipe" | "question" | "howto" | "criticreview" | "podcastepisode"
+            );
+        let page = kind.ends_with("page");
+        let work = matches!(kind, "creativework" | "book" | "product" | "dataset");
+        if !(text || page || work) {
+            return;
+        }
+        if self.ld_date.is_none() || text && !self.ld_date_of_text {
+            let date = ["datePublished", "uploadDate", "dateCreated"]
                 .iter()
-                .find_map(|it| dates::normalise(value.get(it)?.as_str()?));
+                .find_map(|it| json_dates::date_in(value.get(it)?));
+            self.ld_date_of_text |= text && date.is_some();
+            self.ld_date = date.or(self.ld_date.take());
         }
         if self.modified.is_none() {
-            self.modified =
-                value.get("dateModified").and_then(|value| dates::normalise(value.as_str()?));
+            self.modified = value.get("dateModified").and_then(json_dates::date_in);
         }
     }
 
@@ -336,8 +392,8 @@ impl MetadataCandidates {
             truncate(title, MAX_ELEMENT_TEXT);
         }
         meta.author = self.ld_author.or(self.author).or(self.byline);
-        meta.dates.json_ld = self.ld_date;
-        meta.dates.meta = self.date;
+        meta.dates.json_ld = self.ld_date.or(self.damaged_date);
+        meta.dates.meta = self.date.or(self.weak_date);
         meta.dates.modified = self.modified;
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;

@@ -1,0 +1,82 @@
+//! Dates in JSON-LD and in the data of scripts.
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::dom::{Dom, NodeData};
+use crate::dates;
+
+/// Bytes of a date in a script.
+const MAX_VALUE: usize = 60;
+/// Smaller numbers are no times.
+const MIN_UNIX_TIME: i64 = 788_918_400;
+
+/// The date in a value of JSON: a text, a time, a typed value, or the first of several.
+pub(super) fn date_in(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => dates::normalise(text),
+        Value::Number(number) => {
+            number.as_i64().filter(|it| *it > MIN_UNIX_TIME).and_then(dates::from_unix)
+        }
+        Value::Array(all) => date_in(all.first()?),
+        Value::Object(fields) => fields.get("@value")?.as_str().and_then(dates::normalise),
+        _ => None,
+    }
+}
+
+/// The first date of a field in a text that is like JSON but has mistakes.
+pub(super) fn field_in(text: &str, name: &str) -> Option<String> {
+    values(text, name).find_map(dates::normalise)
+}
+
+/// The values of a field: `"name": "value"`, also with escaped quotes.
+fn values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(name).filter_map(|(at, _)| {
+        let quoted = text[..at].ends_with(['"', '\'']);
+        let rest = text[at + name.len()..].trim_start_matches('\\').strip_prefix(['"', '\''])?;
+        let rest = rest.trim_start().strip_prefix(':')?.trim_start();
+        let rest = rest.trim_start_matches('\\').strip_prefix(['"', '\''])?;
+        let end = rest.char_indices().take(MAX_VALUE).find(|pair| matches!(pair.1, '"' | '\'' | '\\'))?;
+        quoted.then_some(&rest[..end.0])
+    })
+}
+
+/// Fields of scripts with the date of publication.
+const FIELDS: &[&str] = &[
+    "datePublished",
+    "publishedAt",
+    "published_at",
+    "publishedDate",
+    "published_date",
+    "publishDate",
+    "publish_date",
+    "publicationDate",
+    "publication_date",
+    "firstPublished",
+    "firstPublishedAt",
+    "pubDate",
+    "pubdate",
+    "datePublication",
+    "publishedTime",
+    "published_time",
+];
+
+/// The date of publication in the scripts of a page, if they have one and no other: with several, the scripts describe other
+/// pages too.
+pub(super) fn only_date_in_scripts(dom: &Dom) -> Option<String> {
+    let mut found = BTreeSet::new();
+    for id in dom.descendants(dom.root()).filter(|id| dom.name(*id) == "script") {
+        for child in dom.children(id) {
+            let NodeData::Text(text) = dom.data(child) else {
+                continue;
+            };
+            for value in FIELDS.iter().flat_map(|name| values(text, name)) {
+                found.extend(dates::normalise(value));
+                if found.len() > 1 {
+                    return None;
+                }
+            }
+        }
+    }
+    found.into_iter().next()
+}

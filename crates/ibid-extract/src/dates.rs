@@ -34,6 +34,21 @@ pub(crate) fn all_dates(text: &str, order: DateOrder) -> Vec<DateMatch> {
     DateScanner::new(text, order).into_iter().flatten().collect()
 }
 
+/// The hour of a time in UTC: `2024-03-05T23:10:00Z`.
+pub(crate) fn utc_hour(text: &str) -> Option<i32> {
+    let text = text.trim();
+    let utc = ["Z", "+00:00", "+0000", "-00:00", "GMT", "UTC"].iter().any(|it| text.ends_with(it));
+    let (at, _) = text.match_indices(':').next().filter(|_| utc)?;
+    let hour = text.get(at.checked_sub(2)?..at)?;
+    hour.parse().ok().filter(|hour| (0..24).contains(hour))
+}
+
+/// The day before or after a date, as `YYYY-MM-DD`.
+pub(crate) fn days_later(date: &str, days: i64) -> Option<String> {
+    let date: jiff::civil::Date = date.parse().ok()?;
+    Some(date.checked_add(jiff::Span::new().try_days(days).ok()?).ok()?.to_string())
+}
+
 /// The order that the dates of a text show: `25/12/2023` is day first.
 pub(crate) fn order_shown(text: &str) -> DateOrder {
     let Some(scanner) = DateScanner::new(text, DateOrder::Unknown) else {
@@ -288,7 +303,9 @@ impl<'a> DateScanner<'a> {
         if matches!(a.len(), 8 | 12 | 14) {
             let head = self.text.get(a.start..a.start + 8)?.parse::<i32>().ok()?;
             let known = a.len() == 8 || (19_900_101..=21_000_101).contains(&head);
-            let free = !self.text[..a.start].ends_with(|c: char| c.is_ascii_alphabetic());
+            // The last part of a telephone number is no date.
+            let apart = at.checked_sub(1).is_none_or(|it| self.number(it).is_none() || !self.gap(it).is_empty());
+            let free = apart && !self.text[..a.start].ends_with(|c: char| c.is_ascii_alphabetic());
             let found = iso_date(head / 10_000, head / 100 % 100, head % 100);
             return found.filter(|_| known && free).map(|date| (date, at));
         }
@@ -456,9 +473,13 @@ fn tokens(text: &str) -> Vec<Token> {
         if found.len() >= MAX_TOKENS {
             break;
         }
-        let mut end = start + first.len_utf8();
-        while let Some((at, c)) = all.next_if(|pair| kind(pair.1) == kind(first)) {
-            end = at + c.len_utf8();
+        let (mut end, mut last) = (start + first.len_utf8(), first);
+        // `5 min readFeb 11, 2019`: elements side by side leave no space.
+        let goes_on = |last: char, c: char| {
+            kind(c) == kind(first) && !(c.is_uppercase() && last.is_lowercase())
+        };
+        while let Some((at, c)) = all.next_if(|pair| goes_on(last, pair.1)) {
+            (end, last) = (at + c.len_utf8(), c);
         }
         match kind(first) {
             1 => found.push(Token::Number(Digits {
@@ -523,6 +544,14 @@ mod tests {
             ("https://a.example/web/20160218174457/tea", None),
             ("https://a.example/item-120240305", None),
             ("https://a.example/tea?on=2024-03-05", None),
+            ("https://a.example/2024/mar/05/tea", Some("2024-03-05")),
+            ("https://a.example/2024/3/5/tea", Some("2024-03-05")),
+            ("https://a.example/n/2024/0305/c1-2.html", Some("2024-03-05")),
+            ("https://a.example/2024-03/05/content_1.html", Some("2024-03-05")),
+            ("https://a.example/a/t20240305_12.html", Some("2024-03-05")),
+            ("https://a.example/tea-25-12-2023.html", Some("2023-12-25")),
+            ("https://a.example/tea-05-03-2024.html", None),
+            ("https://a.example/journal/2024/3/5", None),
             ("file:///saved/2024-03-05/tea.html", None),
         ] {
             assert_eq!(from_url(url).as_deref(), date, "{url}");

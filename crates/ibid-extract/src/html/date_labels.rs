@@ -14,15 +14,19 @@ pub(super) enum DateRole {
 const MAX_BEFORE: usize = 60;
 const MAX_AFTER: usize = 24;
 
-/// The role of a date between two texts.
-pub(super) fn role(before: &str, after: &str) -> DateRole {
+/// The role of a date after a text.
+pub(super) fn role_after(before: &str) -> DateRole {
     let start = before.char_indices().rev().nth(MAX_BEFORE).map_or(0, |pair| pair.0);
     let before = before[start..].to_lowercase();
-    if before.contains(char::is_alphabetic)
-        && let Some(role) = last_label(&before)
-    {
-        return role;
+    if before.contains(char::is_alphabetic) {
+        last_label(&before).unwrap_or(DateRole::Unknown)
+    } else {
+        DateRole::Unknown
     }
+}
+
+/// The role of a date before a text.
+pub(super) fn role_before(after: &str) -> DateRole {
     let end = after.char_indices().nth(MAX_AFTER).map_or(after.len(), |pair| pair.0);
     let after = after[..end].to_lowercase();
     // `更新：` is the label of what follows.
@@ -39,15 +43,43 @@ pub(super) fn role(before: &str, after: &str) -> DateRole {
     }
 }
 
+/// The role of the only date of a line whose label is not beside it.
+pub(super) fn role_of_line(line: &str) -> DateRole {
+    let line = line.to_lowercase();
+    let named = |labels: &[&str]| labels.iter().any(|it| end_of_last(&line, it).is_some());
+    if named(PUBLISHED) {
+        DateRole::Published
+    } else if named(UPDATED) {
+        DateRole::Updated
+    } else {
+        DateRole::Unknown
+    }
+}
+
+/// Where a label ends in a text the last time. `Paderborn` is not `born`, and `updated` not `dated`.
+fn end_of_last(text: &str, label: &str) -> Option<usize> {
+    let at = text.rfind(label)?;
+    let inside = label.is_ascii() && label != "datum" && text[..at].ends_with(char::is_alphabetic);
+    (!inside).then_some(at + label.len())
+}
+
 /// The role of the label that ends last; of two that end together, of the longer one.
 fn last_label(text: &str) -> Option<DateRole> {
+    let end = text.trim_end();
+    // `Edited by` names a person, `edited` right before a date does not.
+    if end.ends_with("edited") {
+        return Some(DateRole::Updated);
+    }
+    if ["answered", "replied", "commented"].iter().any(|it| end.ends_with(it)) {
+        return Some(DateRole::Other);
+    }
     let all = [
         (DateRole::Published, PUBLISHED),
         (DateRole::Updated, UPDATED),
         (DateRole::Other, OTHER),
     ];
     let ends = all.iter().flat_map(|(role, labels)| {
-        labels.iter().filter_map(|it| Some((text.rfind(it)? + it.len(), it.len(), *role)))
+        labels.iter().filter_map(|it| Some((end_of_last(text, it)?, it.len(), *role)))
     });
     ends.max_by_key(|it| (it.0, it.1)).map(|it| it.2)
 }
@@ -55,7 +87,7 @@ fn last_label(text: &str) -> Option<DateRole> {
 /// Labels of a date of publication.
 #[rustfmt::skip]
 const PUBLISHED: &[&str] = &[
-    "publish", "posted", "written", "dated", "date", "released", "issued", "first aired", "created", "submitted", "added on",
+    "publish", "posted", "written", "dated", "date", "released", "issued", "first aired", "created", "submitted", "added on", "asked",
     "veröffentlicht", "erstveröffentlichung", "publiziert", "erstellt", "erschienen", "gepostet", "datum", "vom ", "geschrieben am",
     "eingestellt am", "verfasst am", "pressemitteilung",
     "publié", "parution", "paru le", "posté", "rédigé le", "mis en ligne", "créé le",
@@ -120,19 +152,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_label_before_a_date_counts() {
+    fn the_nearest_label_counts() {
         for (before, after, meant) in [
             ("Published on ", "", DateRole::Published),
             ("Published 4 March. Last updated: ", "", DateRole::Updated),
             ("Update: ", "", DateRole::Updated),
             ("Last edited by Ann. First published ", "", DateRole::Published),
             ("Опубликовано ", "", DateRole::Published),
+            ("Paderborn, ", "", DateRole::Unknown),
+            ("Born on ", "", DateRole::Other),
             ("Anmeldeschluss ist der ", "", DateRole::Other),
             ("", " tarihinde güncellendi", DateRole::Updated),
             ("", " 更新：", DateRole::Unknown),
             ("In spring, on ", " we sailed", DateRole::Unknown),
         ] {
-            assert_eq!(role(before, after), meant, "{before}|{after}");
+            let found = match role_after(before) {
+                DateRole::Unknown => role_before(after),
+                role => role,
+            };
+            assert_eq!(found, meant, "{before}|{after}");
         }
     }
 }

@@ -24,9 +24,9 @@ pub(super) fn date_in(value: &Value) -> Option<String> {
     }
 }
 
-/// The first date of a field in a text that is like JSON but has mistakes.
-pub(super) fn field_in(text: &str, name: &str) -> Option<String> {
-    values(text, name).find_map(dates::normalise)
+/// The first value with a date of a field in a text that is like JSON but has mistakes.
+pub(super) fn field_in<'a>(text: &'a str, name: &'a str) -> Option<&'a str> {
+    values(text, name).find(|value| dates::normalise(value).is_some())
 }
 
 /// The values of a field: `"name": "value"`, also with escaped quotes.

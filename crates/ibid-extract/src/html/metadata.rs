@@ -92,11 +92,26 @@ impl Metadata {
     }
 }
 
+/// A date that machines can read.
+#[derive(Debug, Clone)]
+pub(super) struct StatedDate {
+    pub(super) date: String,
+    /// The hour, if it is a time in UTC: it may be another day where the author is.
+    pub(super) utc_hour: Option<i32>,
+}
+
+impl StatedDate {
+    fn new(text: &str, order: DateOrder) -> Option<StatedDate> {
+        let date = dates::normalise_with_order(text, order)?;
+        Some(StatedDate { date, utc_hour: dates::utc_hour(text) })
+    }
+}
+
 /// The machine-readable dates of a page.
 #[derive(Debug, Default)]
 pub(super) struct PageDates {
-    pub(super) json_ld: Option<String>,
-    pub(super) meta: Option<String>,
+    pub(super) json_ld: Option<StatedDate>,
+    pub(super) meta: Option<StatedDate>,
     pub(super) modified: Option<String>,
     /// The order of `05/03/2024` in the page's language.
     pub(super) order: DateOrder,
@@ -201,13 +216,13 @@ struct MetadataCandidates {
     author: Option<String>,
     ld_author: Option<String>,
     byline: Option<String>,
-    date: Option<String>,
+    date: Option<StatedDate>,
     /// A date that is often that of a change.
-    weak_date: Option<String>,
-    ld_date: Option<String>,
+    weak_date: Option<StatedDate>,
+    ld_date: Option<StatedDate>,
     /// Whether it is that of an article, not of a page.
     ld_date_of_text: bool,
-    damaged_date: Option<String>,
+    damaged_date: Option<StatedDate>,
     order: DateOrder,
     modified: Option<String>,
     site: Option<String>,
@@ -253,10 +268,10 @@ impl MetadataCandidates {
                 }
             }
             _ if PUBLISHED.contains(&name.as_str()) => {
-                keep(&mut self.date, dates::normalise_with_order(&content, self.order));
+                self.date = self.date.take().or_else(|| StatedDate::new(&content, self.order));
             }
             _ if DATED.contains(&name.as_str()) => {
-                keep(&mut self.weak_date, dates::normalise_with_order(&content, self.order));
+                self.weak_date = self.weak_date.take().or_else(|| StatedDate::new(&content, self.order));
             }
             _ if MODIFIED.contains(&name.as_str()) => {
                 keep(&mut self.modified, dates::normalise_with_order(&content, self.order));
@@ -286,8 +301,8 @@ impl MetadataCandidates {
         }
         let published = json_dates::field_in(text, "datePublished");
         let date = published.or_else(|| json_dates::field_in(text, "dateCreated"));
-        self.damaged_date = self.damaged_date.take().or(date);
-        let modified = || json_dates::field_in(text, "dateModified");
+        self.damaged_date = self.damaged_date.take().or(date.and_then(|it| StatedDate::new(it, DateOrder::Unknown)));
+        let modified = || json_dates::field_in(text, "dateModified").and_then(dates::normalise);
         self.modified = self.modified.take().or_else(modified);
     }
 
@@ -362,7 +377,11 @@ impl MetadataCandidates {
         if self.ld_date.is_none() || text && !self.ld_date_of_text {
             let date = ["datePublished", "uploadDate", "dateCreated"]
                 .iter()
-                .find_map(|it| json_dates::date_in(value.get(it)?));
+                .find_map(|it| {
+                    let value = value.get(it)?;
+                    let utc_hour = value.as_str().and_then(dates::utc_hour);
+                    Some(StatedDate { date: json_dates::date_in(value)?, utc_hour })
+                });
             self.ld_date_of_text |= text && date.is_some();
             self.ld_date = date.or(self.ld_date.take());
         }

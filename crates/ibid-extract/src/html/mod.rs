@@ -27,4 +27,6 @@ pub(crate) use page::{all_blocks, read};
 pub use page::{describe_blocks, main_text_with};
 
 #[cfg(test)]
+mod publish_date_tests;
+#[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use super::date_labels::{self, DateRole};
 use super::dom::{Dom, NodeId};
 use super::element_hints::{self, Hints};
 use super::json_dates;
-use super::metadata::{MAX_ELEMENT_TEXT, Metadata};
+use super::metadata::{MAX_ELEMENT_TEXT, Metadata, StatedDate};
 use super::microdata_date;
 use crate::dates::{self, DateMatch, DateOrder};
 use ibid_core::domain::BlockKind;
@@ -50,27 +50,40 @@ pub(super) fn find(
     let possible = |date: &String| *date <= latest && !NO_TIMES.contains(&date.as_str());
     let own = meta.canonical.as_deref().unwrap_or_default();
     let order = order_of(flat, meta, address);
-    let known = [
-        (dates::from_url(address).or_else(|| dates::from_url(own)), "url"),
-        (stated.json_ld.clone(), "json-ld"),
-        (stated.meta.clone(), "meta"),
-    ];
-    let mut known = known.into_iter().filter_map(|(it, source)| Some((it.filter(possible)?, source)));
     let title = title_at(flat, meta);
     // Hints that the title has too mean nothing.
     let shared = title.map_or(0, |title| flat[title].hints);
+    let visible = || dateline(dom, flat, title, order);
+    let in_address = dates::from_url(address).or_else(|| dates::from_url(own));
+    if std::env::var("DWSRC").is_ok() { eprintln!("SRC url={:?} json={:?} meta={:?} micro={:?} line={:?} mod={:?}", in_address, stated.json_ld, stated.meta, microdata_date::find(dom, order, shared), visible(), stated.modified); } //DBG
+    if let Some(date) = in_address.filter(possible) {
+        return Some((date, "url"));
+    }
+    let read = [(&stated.json_ld, "json-ld"), (&stated.meta, "meta")];
+    let read = read.into_iter().filter_map(|(it, source)| Some((it.as_ref()?, source)));
+    if let Some((it, source)) = read.filter(|it| possible(&it.0.date)).next() {
+        return local_day(it).and_then(|local| visible().filter(|it| it.0 == local)).or_else(|| Some((it.date.clone(), source)));
+    }
     let marked = || Some((microdata_date::find(dom, order, shared).filter(possible)?, "microdata"));
     let hidden = || Some((only_hidden_time(dom).filter(possible)?, "time"));
     let script = || Some((json_dates::only_date_in_scripts(dom).filter(possible)?, "script"));
     let modified = || Some((stated.modified.clone().filter(possible)?, "modified"));
-    known
-        .next()
-        .or_else(marked)
-        .or_else(|| dateline(dom, flat, title, order))
+    marked()
+        .or_else(visible)
         .or_else(script)
         .or_else(hidden)
         .or_else(modified)
         .or_else(|| Some((dates::from_query(address).filter(possible)?, "url")))
+}
+
+/// The other day that it may have been where the author is: the day before in America, the day after in Asia and Australia.
+fn local_day(stated: &StatedDate) -> Option<String> {
+    let days = match stated.utc_hour? {
+        ..10 => -1,
+        15.. => 1,
+        _ => return None,
+    };
+    dates::days_later(&stated.date, days)
 }
 
 /// What a time of zero or a forgotten one looks like as a date.
@@ -113,6 +126,7 @@ struct DateCandidate {
     date: String,
     source: &'static str,
     score: i32,
+    at: usize, //DBG
 }
 
 /// The visible date whose place is most like that of a dateline.
@@ -135,6 +149,8 @@ fn dateline(
     let mut all = dates_in_blocks(flat, order, &mut scorer);
     all.extend(dates_in_elements(dom, flat, order, &mut scorer));
     all.retain(|it| is_plausible(&it.date, &latest));
+    if std::env::var("DWALL").is_ok() { for (n,b) in flat.iter().enumerate().take(60) { eprintln!("#{n} {}", b.text.chars().take(90).collect::<String>()); } } //DBG
+    if std::env::var("DWDBG").is_ok() { eprintln!("title {:?}", title.map(|t| (t, &flat[t].text))); for c in all.iter().take(40) { eprintln!("{} {} {} at {} {:?}", c.date, c.source, c.score, c.at, flat[c.at].text.chars().take(70).collect::<String>()); } } //DBG
     // The first of those with the highest score. A date with a low score counts only if it is the only one.
     let best = all.iter().rev().max_by_key(|it| it.score)?;
     let alone = || {
@@ -178,7 +194,7 @@ fn dates_in_blocks(
         for (date, role) in dates.into_iter().zip(roles).take(MAX_IN_BLOCK) {
             scorer.roles.entry((at, date.date.clone())).or_insert(role);
             let score = scorer.score(at, role) - i32::from(is_long) * 2;
-            found.push(DateCandidate { date: date.date, source: "text", score });
+            found.push(DateCandidate { date: date.date, source: "text", score, at });
         }
     }
     found
@@ -186,15 +202,24 @@ fn dates_in_blocks(
 
 /// What each date of a text is the day of. The label of the first may be in the block before.
 fn roles_of(text: &str, dates: &[DateMatch], label: &str) -> Vec<DateRole> {
-    let mut start = 0;
+    let (mut start, mut labels_follow) = (0, false);
     let ends = dates.iter().skip(1).map(|it| it.start).chain([text.len()]);
     let roles = dates.iter().zip(ends).take(MAX_IN_BLOCK).map(|(date, end)| {
         let before = text.get(start..date.start).unwrap_or_default();
         let after = text.get(date.end..end).unwrap_or_default();
         let unlabelled = start == 0 && !before.contains(char::is_alphabetic);
         start = date.end;
-        match date_labels::role(before, after) {
-            DateRole::Unknown if unlabelled && !label.is_empty() => date_labels::role(label, ""),
+        // Where labels follow, what is before a date is the label of another.
+        let by_before =
+            if labels_follow { DateRole::Unknown } else { date_labels::role_after(before) };
+        if by_before != DateRole::Unknown {
+            return by_before;
+        }
+        let by_after = date_labels::role_before(after);
+        labels_follow |= by_after != DateRole::Unknown;
+        match by_after {
+            DateRole::Unknown if unlabelled && !label.is_empty() => date_labels::role_after(label),
+            DateRole::Unknown if dates.len() == 1 => date_labels::role_of_line(text),
             role => role,
         }
     });
@@ -232,6 +257,7 @@ fn dates_in_elements(
                 date,
                 source: if time { "time" } else { "text" },
                 score: 3 + score - 4 * i32::from(stale),
+                at, //DBG
             });
         }
     }
@@ -266,7 +292,7 @@ fn is_named_date(dom: &Dom, id: NodeId) -> bool {
 /// Words in the classes of elements with a date.
 const DATE_WORDS: &[&str] = &[
     "date", "time", "datum", "timestamp", "pubdate", "dateline", "datetime", "fecha", "published", "posted", "postdate",
-    "postdatum", "publishdate", "publishtime", "pubtime", "entrydate", "articledate", "newsdate", "datepublished",
+    "postdatum", "publishdate", "publishtime", "pubtime", "entrydate", "articledate", "newsdate", "datepublished", "relativetime",
 ];
 
 fn has_digit(text: &str) -> bool {

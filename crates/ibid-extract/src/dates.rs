@@ -9,8 +9,8 @@ const MAX_TEXT: usize = 2_000;
 const MAX_TOKENS: usize = 160;
 /// Words without meaning between the parts of a date: `5th of March`, `5 de marzo del 2024`, `2024 m. kovo 5 d.`
 const FILLERS: &[&str] = &[
-    "st", "nd", "rd", "th", "er", "re", "e", "o", "a", "º", "ª", "de", "del", "of", "den", "the", "di", "do", "d", "го", "m",
-    "gada", "dia", "day",
+    "st", "nd", "rd", "th", "er", "re", "e", "o", "a", "º", "ª", "de", "del", "of", "den", "the",
+    "di", "do", "d", "го", "m", "gada", "dia", "day",
 ];
 /// Two-digit years up to this one are of this century.
 const LAST_SHORT_YEAR: i32 = 40;
@@ -59,7 +59,8 @@ pub(crate) fn order_shown(text: &str) -> DateOrder {
         let [Token::Number(x), Token::Number(y), Token::Number(z)] = three else {
             return None;
         };
-        let slashes = [(x, y), (y, z)].iter().all(|(a, b)| matches!(&text[a.end..b.start], "/" | "-"));
+        let slashes =
+            [(x, y), (y, z)].iter().all(|(a, b)| matches!(&text[a.end..b.start], "/" | "-"));
         let year = z.end - z.start == 4 && x.end - x.start <= 2 && slashes;
         match (x.value, y.value) {
             (13..=31, 1..=12) if year => Some(DateOrder::DayFirst),
@@ -106,10 +107,9 @@ impl DateOrder {
         let country = host.rsplit('.').next().unwrap_or_default();
         match country.to_ascii_lowercase().as_str() {
             "us" | "gov" | "mil" => DateOrder::MonthFirst,
-            "uk" | "au" | "nz" | "ie" | "in" | "za" | "de" | "at" | "ch" | "fr" | "be" | "nl" | "es" | "it" | "pt" | "br" | "ar"
-            | "mx" | "pl" | "cz" | "sk" | "gr" | "tr" | "ru" | "ua" | "dk" | "no" | "se" | "fi" | "ro" | "id" | "vn" => {
-                DateOrder::DayFirst
-            }
+            "uk" | "au" | "nz" | "ie" | "in" | "za" | "de" | "at" | "ch" | "fr" | "be" | "nl"
+            | "es" | "it" | "pt" | "br" | "ar" | "mx" | "pl" | "cz" | "sk" | "gr" | "tr" | "ru"
+            | "ua" | "dk" | "no" | "se" | "fi" | "ro" | "id" | "vn" => DateOrder::DayFirst,
             _ => DateOrder::Unknown,
         }
     }
@@ -134,8 +134,11 @@ pub(crate) fn from_url(url: &str) -> Option<String> {
         if a.len() == 4 && !(1995..=2100).contains(&a.value) {
             return None;
         }
-        if let (4, Some(Token::Word(start, end)), Some(day)) = (a.len(), tokens.get(at + 1), number(at + 2)) {
-            let same = matches!(&path[a.end..*start], "/" | "-") && path[a.end..*start] == path[*end..day.start];
+        if let (4, Some(Token::Word(start, end)), Some(day)) =
+            (a.len(), tokens.get(at + 1), number(at + 2))
+        {
+            let same = matches!(&path[a.end..*start], "/" | "-")
+                && path[a.end..*start] == path[*end..day.start];
             let month = month_from_name(&path[*start..*end]).filter(|_| same && free(day.end))?;
             return iso_date(a.value, month, day.day()?);
         }
@@ -304,7 +307,9 @@ impl<'a> DateScanner<'a> {
             let head = self.text.get(a.start..a.start + 8)?.parse::<i32>().ok()?;
             let known = a.len() == 8 || (19_900_101..=21_000_101).contains(&head);
             // The last part of a telephone number is no date.
-            let apart = at.checked_sub(1).is_none_or(|it| self.number(it).is_none() || !self.gap(it).is_empty());
+            let apart = at
+                .checked_sub(1)
+                .is_none_or(|it| self.number(it).is_none() || !self.gap(it).is_empty());
             let free = apart && !self.text[..a.start].ends_with(|c: char| c.is_ascii_alphabetic());
             let found = iso_date(head / 10_000, head / 100 % 100, head % 100);
             return found.filter(|_| known && free).map(|date| (date, at));
@@ -320,7 +325,9 @@ impl<'a> DateScanner<'a> {
             return None;
         }
         // `1.2.3.2024` is no date.
-        let tight = |x: usize| self.tokens.get(x + 1).is_some() && self.end(x) + mark.len() == self.start(x + 1);
+        let tight = |x: usize| {
+            self.tokens.get(x + 1).is_some() && self.end(x) + mark.len() == self.start(x + 1)
+        };
         let more = |x: usize| self.number(x).is_some() && tight(x) && self.gap(x) == mark;
         if at > 0 && more(at - 1) || mark == "." && more(at + 2) && self.number(at + 3).is_some() {
             return None;
@@ -328,7 +335,9 @@ impl<'a> DateScanner<'a> {
         let (x, y, z) = (a.value, b.value, c.value);
         let last = at + 2;
         if a.len() == 4 {
-            return iso_date(x, y, z).filter(|_| b.len() <= 2 && c.len() <= 2).map(|date| (date, last));
+            return iso_date(x, y, z)
+                .filter(|_| b.len() <= 2 && c.len() <= 2)
+                .map(|date| (date, last));
         }
         if a.len() > 2 || b.len() > 2 {
             return None;
@@ -415,7 +424,9 @@ impl<'a> DateScanner<'a> {
         match digits.len() {
             4 => Some(digits.value),
             // `5-Mar-24`, `March 5, '24`
-            2 if matches!(self.gap(at - 1), "-" | "'" | "’" | ", '" | ", ’") => short_year(digits.value),
+            2 if matches!(self.gap(at - 1), "-" | "'" | "’" | ", '" | ", ’") => {
+                short_year(digits.value)
+            }
             _ => None,
         }
     }

@@ -35,12 +35,8 @@ const STEMS: [&[&str]; 12] = [
 ];
 
 /// Arabic names of two words.
-const ARABIC_PAIRS: [(&str, &str, i32); 4] = [
-    ("كانون", "الثاني", 1),
-    ("تشرين", "الأول", 10),
-    ("تشرين", "الثاني", 11),
-    ("كانون", "الأول", 12),
-];
+const ARABIC_PAIRS: [(&str, &str, i32); 4] =
+    [("كانون", "الثاني", 1), ("تشرين", "الأول", 10), ("تشرين", "الثاني", 11), ("كانون", "الأول", 12)];
 
 /// Letters of the longest name.
 const MAX_LETTERS: usize = 16;
@@ -53,7 +49,7 @@ pub(crate) fn month_from_name(word: &str) -> Option<i32> {
     let folded: String = word.chars().flat_map(char::to_lowercase).filter_map(fold).collect();
     let exact = NAMES.iter().position(|names| names.contains(&folded.as_str()));
     let begins = |stems: &&[&str]| stems.iter().any(|stem| folded.starts_with(stem));
-    let found = exact.or_else(|| STEMS.iter().position(|stems| begins(&stems)))?;
+    let found = exact.or_else(|| STEMS.iter().position(begins))?;
     i32::try_from(found + 1).ok()
 }
 

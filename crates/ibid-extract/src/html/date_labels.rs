@@ -29,8 +29,9 @@ pub(super) fn role_after(before: &str) -> DateRole {
 pub(super) fn role_before(after: &str) -> DateRole {
     let end = after.char_indices().nth(MAX_AFTER).map_or(after.len(), |pair| pair.0);
     let after = after[..end].to_lowercase();
-    // `更新：` is the label of what follows.
-    if !after.contains(char::is_alphabetic) || after.trim_end().ends_with([':', '：']) {
+    // `更新：` and `更新于` are labels of what follows.
+    let of_next = after.trim_end().ends_with([':', '：', '于', '於']);
+    if of_next || !after.contains(char::is_alphabetic) {
         return DateRole::Unknown;
     }
     let named = |all: &[&str]| all.iter().any(|it| after.contains(it));
@@ -73,11 +74,8 @@ fn last_label(text: &str) -> Option<DateRole> {
     if ["answered", "replied", "commented"].iter().any(|it| end.ends_with(it)) {
         return Some(DateRole::Other);
     }
-    let all = [
-        (DateRole::Published, PUBLISHED),
-        (DateRole::Updated, UPDATED),
-        (DateRole::Other, OTHER),
-    ];
+    let all =
+        [(DateRole::Published, PUBLISHED), (DateRole::Updated, UPDATED), (DateRole::Other, OTHER)];
     let ends = all.iter().flat_map(|(role, labels)| {
         labels.iter().filter_map(|it| Some((end_of_last(text, it)?, it.len(), *role)))
     });
@@ -142,10 +140,9 @@ const OTHER: &[&str] = &[
 #[rustfmt::skip]
 const PUBLISHED_AFTER: &[&str] = &[
     "yayınlandı", "yayımlandı", "公開", "发布", "發布", "發佈", "发表", "發表", "投稿", "掲載", "配信", "입력", "등록", "게시", "közzétéve",
-    "veröffentlicht", "published",
 ];
 #[rustfmt::skip]
-const UPDATED_AFTER: &[&str] = &["güncellendi", "更新", "修改", "수정", "aktualisiert", "updated"];
+const UPDATED_AFTER: &[&str] = &["güncellendi", "更新", "修改", "수정"];
 
 #[cfg(test)]
 mod tests {

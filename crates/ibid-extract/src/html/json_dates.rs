@@ -36,7 +36,8 @@ fn values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
         let rest = text[at + name.len()..].trim_start_matches('\\').strip_prefix(['"', '\''])?;
         let rest = rest.trim_start().strip_prefix(':')?.trim_start();
         let rest = rest.trim_start_matches('\\').strip_prefix(['"', '\''])?;
-        let end = rest.char_indices().take(MAX_VALUE).find(|pair| matches!(pair.1, '"' | '\'' | '\\'))?;
+        let end =
+            rest.char_indices().take(MAX_VALUE).find(|pair| matches!(pair.1, '"' | '\'' | '\\'))?;
         quoted.then_some(&rest[..end.0])
     })
 }
@@ -61,11 +62,14 @@ const FIELDS: &[&str] = &[
     "published_time",
 ];
 
-/// The date of publication in the scripts of a page, if they have one and no other: with several, the scripts describe other
-/// pages too.
+/// The date of publication in the scripts of a page other than JSON-LD, if they have one and no other: with several, the scripts
+/// describe other pages too.
 pub(super) fn only_date_in_scripts(dom: &Dom) -> Option<String> {
     let mut found = BTreeSet::new();
     for id in dom.descendants(dom.root()).filter(|id| dom.name(*id) == "script") {
+        if dom.attr(id, "type").is_some_and(|kind| kind.contains("ld+json")) {
+            continue;
+        }
         for child in dom.children(id) {
             let NodeData::Text(text) = dom.data(child) else {
                 continue;

@@ -271,7 +271,8 @@ impl MetadataCandidates {
                 self.date = self.date.take().or_else(|| StatedDate::new(&content, self.order));
             }
             _ if DATED.contains(&name.as_str()) => {
-                self.weak_date = self.weak_date.take().or_else(|| StatedDate::new(&content, self.order));
+                self.weak_date =
+                    self.weak_date.take().or_else(|| StatedDate::new(&content, self.order));
             }
             _ if MODIFIED.contains(&name.as_str()) => {
                 keep(&mut self.modified, dates::normalise_with_order(&content, self.order));
@@ -296,12 +297,18 @@ impl MetadataCandidates {
         if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
             return self.add_json_ld(&value, 0);
         }
-        if !["Article\"", "Posting\"", "Page\"", "Report\"", "Recipe\""].iter().any(|it| text.contains(it)) {
+        if !["Article\"", "Posting\"", "Page\"", "Report\"", "Recipe\""]
+            .iter()
+            .any(|it| text.contains(it))
+        {
             return;
         }
         let published = json_dates::field_in(text, "datePublished");
         let date = published.or_else(|| json_dates::field_in(text, "dateCreated"));
-        self.damaged_date = self.damaged_date.take().or(date.and_then(|it| StatedDate::new(it, DateOrder::Unknown)));
+        self.damaged_date = self
+            .damaged_date
+            .take()
+            .or(date.and_then(|it| StatedDate::new(it, DateOrder::Unknown)));
         let modified = || json_dates::field_in(text, "dateModified").and_then(dates::normalise);
         self.modified = self.modified.take().or_else(modified);
     }
@@ -375,13 +382,11 @@ impl MetadataCandidates {
             return;
         }
         if self.ld_date.is_none() || text && !self.ld_date_of_text {
-            let date = ["datePublished", "uploadDate", "dateCreated"]
-                .iter()
-                .find_map(|it| {
-                    let value = value.get(it)?;
-                    let utc_hour = value.as_str().and_then(dates::utc_hour);
-                    Some(StatedDate { date: json_dates::date_in(value)?, utc_hour })
-                });
+            let date = ["datePublished", "uploadDate", "dateCreated"].iter().find_map(|it| {
+                let value = value.get(it)?;
+                let utc_hour = value.as_str().and_then(dates::utc_hour);
+                Some(StatedDate { date: json_dates::date_in(value)?, utc_hour })
+            });
             self.ld_date_of_text |= text && date.is_some();
             self.ld_date = date.or(self.ld_date.take());
         }

@@ -1,6 +1,7 @@
 //! The date of publication in microdata, RDFa and microformats.
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::blocks::FlatBlock;
 use super::dom::{Dom, NodeId};
 use super::element_hints::{self, HintCache, Hints};
 use super::metadata::MAX_ELEMENT_TEXT;
@@ -8,6 +9,8 @@ use crate::dates::{self, DateOrder};
 
 /// Levels up from a marked element that say whether it belongs to a comment or another page.
 const MAX_LEVELS: usize = 48;
+/// Levels from an element up to the block that contains it.
+pub(super) const MAX_LEVELS_UP: usize = 6;
 /// What belongs to the dates of others.
 const OTHERS: Hints = element_hints::COMMENTS
     | element_hints::RELATED
@@ -19,7 +22,8 @@ const OTHERS: Hints = element_hints::COMMENTS
 const PUBLISHED: &[&str] = &["datepublished", "published", "issued"];
 const CREATED: &[&str] = &["datecreated", "created"];
 /// Classes of microformats and of common themes that mark the date of publication of the page.
-const CLASSES: &[&str] = &["published", "dt-published", "date-published", "entry-date", "entry-time"];
+const CLASSES: &[&str] =
+    &["published", "dt-published", "date-published", "entry-date", "entry-time"];
 /// Attributes with a date that a machine can read.
 pub(super) const ATTRIBUTES: &[&str] = &["content", "datetime", "title"];
 
@@ -47,6 +51,24 @@ pub(super) fn find(dom: &Dom, order: DateOrder, shared: Hints) -> Option<String>
         created = found;
     }
     created
+}
+
+/// The date of the `<time>` elements that are not shown, if they all say the same.
+pub(super) fn only_hidden_time(dom: &Dom, flat: &[FlatBlock], shared: Hints) -> Option<String> {
+    let shown: HashSet<NodeId> = flat.iter().map(|block| block.node).collect();
+    let mut others = OthersFinder { dom, shared, seen: HintCache::new(), known: HashMap::new() };
+    let mut found = BTreeSet::new();
+    for id in dom.descendants(dom.root()).filter(|id| dom.name(*id) == "time") {
+        let mut up = std::iter::successors(Some(id), |it| dom.parent(*it)).take(MAX_LEVELS_UP);
+        if up.any(|it| shown.contains(&it)) || others.contains(id) {
+            continue;
+        }
+        found.extend(dom.attr(id, "datetime").and_then(dates::normalise));
+        if found.len() > 1 {
+            return None;
+        }
+    }
+    found.into_iter().next()
 }
 
 /// Whether an element is marked as the date of publication; `Some(false)` if as that of creation.
@@ -104,6 +126,7 @@ impl OthersFinder<'_> {
         }
         let kind = self.dom.attr(id, "itemtype").unwrap_or_default();
         ["Comment", "Review", "Answer"].iter().any(|it| kind.contains(it))
-            || element_hints::hints_of_element(self.dom, id, &mut self.seen) & OTHERS & !self.shared != 0
+            || element_hints::hints_of_element(self.dom, id, &mut self.seen) & OTHERS & !self.shared
+                != 0
     }
 }

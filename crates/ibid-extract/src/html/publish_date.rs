@@ -1,10 +1,12 @@
 //! Finds the date of publication of a page, and its source.
 //!
 //! A date in the page's address comes first: it is the day in the author's time zone, and machine-readable times may be in
-//! another. Then machine-readable dates: JSON-LD, meta elements, microdata. Then visible dates: of all dates in `<time>` or in
-//! a short visible block, the one whose place is most like that of a dateline, which is below or just above the title and
-//! outside comments and lists of other pages.
-use std::collections::{BTreeSet, HashMap};
+//! another. Then machine-readable dates: JSON-LD, meta elements, microdata. A time in UTC gives way to a dateline of the day
+//! before or after, if it may have been that day where the author is. Then visible dates: of all dates in `<time>` or in a short
+//! visible block, the one whose place is most like that of a dateline, which is below or just above the title and outside
+//! comments and lists of other pages, and whose label is that of a publication. Last, data of scripts, times that are not shown,
+//! and the day of the last change. A year alone, as in a copyright notice, is no date.
+use std::collections::HashMap;
 
 use super::blocks::FlatBlock;
 use super::date_labels::{self, DateRole};
@@ -12,7 +14,7 @@ use super::dom::{Dom, NodeId};
 use super::element_hints::{self, Hints};
 use super::json_dates;
 use super::metadata::{MAX_ELEMENT_TEXT, Metadata, StatedDate};
-use super::microdata_date;
+use super::microdata_date::{self, MAX_LEVELS_UP};
 use crate::dates::{self, DateMatch, DateOrder};
 use ibid_core::domain::BlockKind;
 
@@ -22,12 +24,14 @@ const MAX_WORDS: u32 = 40;
 const MAX_DATELINE_WORDS: u32 = 12;
 /// The score from which a visible date counts.
 const MIN_SCORE: i32 = 3;
+/// What a date inside a part of others loses against other dates.
+const FOREIGN_COST: i32 = 3;
+/// What a label or class of a change takes from the score of a date.
+const STALE_COST: i32 = 4;
 /// Characters of the text of an element whose class names a date; a longer text is more than a date.
 const MAX_NAMED: usize = 60;
 /// Characters at the beginning of a paragraph where a place and a date may be.
 const DATELINE_CHARS: usize = 48;
-/// Levels from an element up to the block that contains it.
-const MAX_LEVELS_UP: usize = 6;
 /// Dates of one block that are considered.
 const MAX_IN_BLOCK: usize = 4;
 /// Blocks with dates that are considered: a page with more is a table or a list.
@@ -55,17 +59,19 @@ pub(super) fn find(
     let shared = title.map_or(0, |title| flat[title].hints);
     let visible = || dateline(dom, flat, title, order);
     let in_address = dates::from_url(address).or_else(|| dates::from_url(own));
-    if std::env::var("DWSRC").is_ok() { eprintln!("SRC url={:?} json={:?} meta={:?} micro={:?} line={:?} mod={:?}", in_address, stated.json_ld, stated.meta, microdata_date::find(dom, order, shared), visible(), stated.modified); } //DBG
     if let Some(date) = in_address.filter(possible) {
         return Some((date, "url"));
     }
     let read = [(&stated.json_ld, "json-ld"), (&stated.meta, "meta")];
-    let read = read.into_iter().filter_map(|(it, source)| Some((it.as_ref()?, source)));
-    if let Some((it, source)) = read.filter(|it| possible(&it.0.date)).next() {
-        return local_day(it).and_then(|local| visible().filter(|it| it.0 == local)).or_else(|| Some((it.date.clone(), source)));
+    let mut read = read.into_iter().filter_map(|(it, source)| Some((it.as_ref()?, source)));
+    if let Some((it, source)) = read.find(|it| possible(&it.0.date)) {
+        let local = local_day(it);
+        let shown = local.and_then(|local| visible().filter(|it| it.0 == local));
+        return shown.or_else(|| Some((it.date.clone(), source)));
     }
     let marked = || Some((microdata_date::find(dom, order, shared).filter(possible)?, "microdata"));
-    let hidden = || Some((only_hidden_time(dom).filter(possible)?, "time"));
+    let hidden =
+        || Some((microdata_date::only_hidden_time(dom, flat, shared).filter(possible)?, "time"));
     let script = || Some((json_dates::only_date_in_scripts(dom).filter(possible)?, "script"));
     let modified = || Some((stated.modified.clone().filter(possible)?, "modified"));
     marked()
@@ -108,25 +114,15 @@ fn order_of(flat: &[FlatBlock], meta: &Metadata, address: &str) -> DateOrder {
     known.or_else(shown).unwrap_or_default()
 }
 
-/// The date of the `<time>` elements that are not shown, if they all say the same.
-fn only_hidden_time(dom: &Dom) -> Option<String> {
-    let times = dom.descendants(dom.root()).filter(|id| dom.name(*id) == "time");
-    let mut found = BTreeSet::new();
-    for date in times.filter_map(|id| dates::normalise(dom.attr(id, "datetime")?)) {
-        found.insert(date);
-        if found.len() > 1 {
-            return None;
-        }
-    }
-    found.into_iter().next().filter(|date| is_plausible(date, &tomorrow()))
-}
-
 /// A visible date.
 struct DateCandidate {
     date: String,
     source: &'static str,
     score: i32,
-    at: usize, //DBG
+    /// Whether its label says that it is the day of publication or of a change, and it is not in a comment or the like.
+    is_labelled: bool,
+    is_updated: bool,
+    is_foreign: bool,
 }
 
 /// The visible date whose place is most like that of a dateline.
@@ -149,15 +145,21 @@ fn dateline(
     let mut all = dates_in_blocks(flat, order, &mut scorer);
     all.extend(dates_in_elements(dom, flat, order, &mut scorer));
     all.retain(|it| is_plausible(&it.date, &latest));
-    if std::env::var("DWALL").is_ok() { for (n,b) in flat.iter().enumerate().take(60) { eprintln!("#{n} {}", b.text.chars().take(90).collect::<String>()); } } //DBG
-    if std::env::var("DWDBG").is_ok() { eprintln!("title {:?}", title.map(|t| (t, &flat[t].text))); for c in all.iter().take(40) { eprintln!("{} {} {} at {} {:?}", c.date, c.source, c.score, c.at, flat[c.at].text.chars().take(70).collect::<String>()); } } //DBG
     // The first of those with the highest score. A date with a low score counts only if it is the only one.
-    let best = all.iter().rev().max_by_key(|it| it.score)?;
+    let best =
+        all.iter().rev().max_by_key(|it| it.score - FOREIGN_COST * i32::from(it.is_foreign))?;
     let alone = || {
         let rivals = all.iter().filter(|it| it.score == best.score);
         best.score >= 0 && rivals.clone().all(|rival| rival.date == best.date)
     };
-    (best.score >= MIN_SCORE || alone()).then(|| (best.date.clone(), best.source))
+    if best.score >= MIN_SCORE || alone() {
+        return Some((best.date.clone(), best.source));
+    }
+    // A labelled date at the foot may be all that a page says, mostly that of the last change.
+    let mut labelled = all.iter().filter(|it| it.is_labelled);
+    let first = labelled.next()?;
+    let source = if first.is_updated { "modified" } else { first.source };
+    labelled.all(|it| it.date == first.date).then(|| (first.date.clone(), source))
 }
 
 /// The dates in short visible blocks, and at the beginning of a paragraph right below the title.
@@ -193,8 +195,15 @@ fn dates_in_blocks(
         let is_long = block.words > MAX_DATELINE_WORDS;
         for (date, role) in dates.into_iter().zip(roles).take(MAX_IN_BLOCK) {
             scorer.roles.entry((at, date.date.clone())).or_insert(role);
-            let score = scorer.score(at, role) - i32::from(is_long) * 2;
-            found.push(DateCandidate { date: date.date, source: "text", score, at });
+            let score = scorer.score(at, role) - i32::from(is_long) * 3;
+            found.push(DateCandidate {
+                date: date.date,
+                source: "text",
+                score,
+                is_labelled: scorer.is_labelled(at, role, score),
+                is_updated: role == DateRole::Updated,
+                is_foreign: scorer.known_place(at).foreign,
+            });
         }
     }
     found
@@ -238,26 +247,28 @@ fn dates_in_elements(
         flat.iter().enumerate().rev().map(|(at, it)| (it.node, at)).collect();
     for id in dom.descendants(dom.root()) {
         let time = matches!(dom.name(id), "time" | "relative-time" | "time-ago" | "local-time");
-        if !time && !(dom.name(id) == "abbr" || is_named_date(dom, id)) {
+        if !(time || dom.name(id) == "abbr" || is_named_date(dom, id)) {
             continue;
         }
         let text = || {
             let text = dom.text_within(id, MAX_ELEMENT_TEXT);
             Some(text).filter(|it| time || it.chars().nth(MAX_NAMED).is_none())
         };
-        let date = stated_time(dom, id, order)
-            .or_else(|| dates::normalise_with_order(&text()?, order));
+        let date =
+            stated_time(dom, id, order).or_else(|| dates::normalise_with_order(&text()?, order));
         let mut up = std::iter::successors(Some(id), |it| dom.parent(*it)).take(MAX_LEVELS_UP);
         let block = up.find_map(|it| blocks.get(&it).copied());
         if let (Some(date), Some(at)) = (date, block) {
-            let role = scorer.roles.get(&(at, date.clone())).copied();
-            let stale = role != Some(DateRole::Published) && scorer.is_stale(id);
-            let score = scorer.score(at, role.unwrap_or(DateRole::Unknown));
+            let role = scorer.roles.get(&(at, date.clone())).copied().unwrap_or(DateRole::Unknown);
+            let stale = role != DateRole::Published && scorer.is_stale(id);
+            let score = scorer.score(at, role);
             found.push(DateCandidate {
                 date,
                 source: if time { "time" } else { "text" },
-                score: 3 + score - 4 * i32::from(stale),
-                at, //DBG
+                score: 3 + score - STALE_COST * i32::from(stale),
+                is_labelled: scorer.is_labelled(at, role, score),
+                is_updated: role == DateRole::Updated,
+                is_foreign: scorer.known_place(at).foreign,
             });
         }
     }
@@ -272,7 +283,8 @@ fn stated_time(dom: &Dom, id: NodeId, order: DateOrder) -> Option<String> {
     read.or_else(|| {
         TIME_ATTRIBUTES.iter().find_map(|name| {
             let value = dom.attr(id, name)?.trim();
-            let time = value.parse::<i64>().ok().filter(|_| matches!(value.len(), 9..=10 | 12..=13));
+            let time =
+                value.parse::<i64>().ok().filter(|_| matches!(value.len(), 9..=10 | 12..=13));
             time.and_then(dates::from_unix).or_else(|| dates::normalise(value))
         })
     })
@@ -291,8 +303,26 @@ fn is_named_date(dom: &Dom, id: NodeId) -> bool {
 
 /// Words in the classes of elements with a date.
 const DATE_WORDS: &[&str] = &[
-    "date", "time", "datum", "timestamp", "pubdate", "dateline", "datetime", "fecha", "published", "posted", "postdate",
-    "postdatum", "publishdate", "publishtime", "pubtime", "entrydate", "articledate", "newsdate", "datepublished", "relativetime",
+    "date",
+    "time",
+    "datum",
+    "timestamp",
+    "pubdate",
+    "dateline",
+    "datetime",
+    "fecha",
+    "published",
+    "posted",
+    "postdate",
+    "postdatum",
+    "publishdate",
+    "publishtime",
+    "pubtime",
+    "entrydate",
+    "articledate",
+    "newsdate",
+    "datepublished",
+    "relativetime",
 ];
 
 fn has_digit(text: &str) -> bool {
@@ -324,31 +354,51 @@ struct DatelineScorer<'a> {
     roles: HashMap<(usize, String), DateRole>,
 }
 
+/// Parts of a page with the dates of others.
+const FOREIGN: Hints = element_hints::COMMENTS
+    | element_hints::RELATED
+    | element_hints::SIDEBAR
+    | element_hints::NAV
+    | element_hints::ASIDE
+    | element_hints::ADVERT
+    | element_hints::PRODUCT;
+
 /// Where a block is.
 #[derive(Clone, Copy)]
 struct Place {
     score: i32,
     /// Whether an element around it says that it holds a dateline.
     named: bool,
+    /// Whether it belongs to a comment, another page or what is beside the text.
+    foreign: bool,
     /// Whether its class says that it holds the date of a change.
     stale: bool,
 }
 
 impl DatelineScorer<'_> {
+    /// Whether a date with a role and a score in block `at` is the page's own and has a label, and is not part of a sentence.
+    fn is_labelled(&mut self, at: usize, role: DateRole, score: i32) -> bool {
+        let labelled = matches!(role, DateRole::Published | DateRole::Updated);
+        let dateline = score >= -STALE_COST || self.flat[at].words <= MAX_DATELINE_WORDS;
+        labelled && dateline && !self.known_place(at).foreign
+    }
+
+    fn known_place(&mut self, at: usize) -> Place {
+        if let Some(known) = self.places.get(&at) {
+            return *known;
+        }
+        let place = self.place(at);
+        self.places.insert(at, place);
+        place
+    }
+
     /// The score of a date with a role in block `at`.
     fn score(&mut self, at: usize, role: DateRole) -> i32 {
-        let place = match self.places.get(&at) {
-            Some(known) => *known,
-            None => {
-                let place = self.place(at);
-                self.places.insert(at, place);
-                place
-            }
-        };
+        let place = self.known_place(at);
         let published = role == DateRole::Published;
         let stale = !published && (role == DateRole::Updated || place.stale);
         place.score + 3 * i32::from(published || place.named)
-            - 4 * i32::from(stale)
+            - STALE_COST * i32::from(stale)
             - 6 * i32::from(role == DateRole::Other)
     }
 
@@ -367,18 +417,12 @@ impl DatelineScorer<'_> {
             16..=40 => 1,
             _ => 0,
         };
-        let elsewhere = element_hints::COMMENTS
-            | element_hints::RELATED
-            | element_hints::SIDEBAR
-            | element_hints::FOOTER
-            | element_hints::NAV
-            | element_hints::ASIDE
-            | element_hints::ADVERT
-            | element_hints::PRODUCT;
-        score -= 6 * i32::from(block.hints & !self.shared & elsewhere != 0);
+        let hints = block.hints & !self.shared;
+        let foreign = hints & FOREIGN != 0;
+        score -= 6 * i32::from(foreign || hints & element_hints::FOOTER != 0);
         score -= 2 * i32::from(block.near & element_hints::CARD != 0);
         let named = block.near & element_hints::META != 0;
-        Place { score, named, stale: self.is_stale(block.node) }
+        Place { score, named, foreign, stale: self.is_stale(block.node) }
     }
 
     /// Whether an element's class says that it holds the date of a change.

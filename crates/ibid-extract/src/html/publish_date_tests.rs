@@ -83,6 +83,9 @@ fn the_label_beside_a_date_tells_what_it_is_the_day_of() {
         ("tr", "09.03.2024 tarihinde güncellendi, 05.03.2024 tarihinde yayınlandı", "2024-03-05"),
         ("en", "Member since 1 May 2009, posted 5 March 2024", "2024-03-05"),
         ("en", "edited 9 March 2024</p><p>asked 5 March 2024", "2024-03-05"),
+        ("en", "5 March 2024 | Updated 9 March 2024", "2024-03-05"),
+        ("de", "5.3.2024, aktualisiert 9.3.2024", "2024-03-05"),
+        ("ja", "2024/03/05 公開 2024/03/09 更新", "2024-03-05"),
         ("en", "Published</p><p>5 March 2024</p><p>Updated</p><p>9 March 2024", "2024-03-05"),
     ]);
 }
@@ -99,7 +102,9 @@ fn the_order_of_day_and_month_follows_the_page() {
     ];
     for (lang, address, more, want) in rows {
         let tail = "<p>Another line.</p>".repeat(20);
-        let body = format!("<h1>Tea grows well</h1><p>By Ann, 03/05/2024</p>{STORY}{tail}<aside>{more}</aside>");
+        let body = format!(
+            "<h1>Tea grows well</h1><p>By Ann, 03/05/2024</p>{STORY}{tail}<aside>{more}</aside>"
+        );
         assert_eq!(day_of(lang, "", &body, address), want, "{lang} {address} {more}");
     }
 }
@@ -148,6 +153,8 @@ fn dates_in_elements_are_read_and_those_of_others_are_not() {
         "<span class='article__timestamp' data-timestamp='1709632800'>yesterday</span>",
         "<relative-time datetime='2024-03-05T08:00:00Z'>two days ago</relative-time>",
         "<p class=byline>Ann Example · 5 March 2024</p>",
+        "<p>Last updated on 5 March 2024</p>",
+        "<footer><p>Tea Company</p><p>Letzte Änderung: 05.03.2024</p></footer>",
         "<p class=updated>9 March 2024</p><p class=dateline>5 March 2024</p>",
     ];
     let others = "<section class=comments><div itemprop=comment itemtype='https://schema.org/Comment'>\

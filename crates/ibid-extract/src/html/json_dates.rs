@@ -29,16 +29,18 @@ pub(super) fn field_in<'a>(text: &'a str, name: &'a str) -> Option<&'a str> {
     values(text, name).find(|value| dates::normalise(value).is_some())
 }
 
-/// The values of a field: `"name": "value"`, also with escaped quotes.
+/// The values of a field: `"name": "value"`, `name: 'value'`, also with escaped quotes. The name may be the end of a longer one.
 fn values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
-    text.match_indices(name).filter_map(|(at, _)| {
-        let quoted = text[..at].ends_with(['"', '\'']);
-        let rest = text[at + name.len()..].trim_start_matches('\\').strip_prefix(['"', '\''])?;
-        let rest = rest.trim_start().strip_prefix(':')?.trim_start();
-        let rest = rest.trim_start_matches('\\').strip_prefix(['"', '\''])?;
-        let end =
-            rest.char_indices().take(MAX_VALUE).find(|pair| matches!(pair.1, '"' | '\'' | '\\'))?;
-        quoted.then_some(&rest[..end.0])
+    let unquoted = |text: &'a str| {
+        let text = text.trim_start_matches('\\');
+        text.strip_prefix(['"', '\'']).unwrap_or(text)
+    };
+    text.match_indices(name).filter_map(move |(at, _)| {
+        let rest = unquoted(&text[at + name.len()..]).trim_start().strip_prefix(':')?;
+        let rest = rest.trim_start().trim_start_matches('\\').strip_prefix(['"', '\''])?;
+        let mut letters = rest.char_indices().take(MAX_VALUE);
+        let end = letters.find(|pair| matches!(pair.1, '"' | '\'' | '\\'))?;
+        Some(&rest[..end.0])
     })
 }
 
@@ -60,6 +62,9 @@ const FIELDS: &[&str] = &[
     "datePublication",
     "publishedTime",
     "published_time",
+    "PublishedDate",
+    "PublishDate",
+    "PublicationDate",
 ];
 
 /// The date of publication in the scripts of a page other than JSON-LD, if they have one and no other: with several, the scripts

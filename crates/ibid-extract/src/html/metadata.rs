@@ -297,10 +297,7 @@ impl MetadataCandidates {
         if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
             return self.add_json_ld(&value, 0);
         }
-        if !["Article\"", "Posting\"", "Page\"", "Report\"", "Recipe\""]
-            .iter()
-            .any(|it| text.contains(it))
-        {
+        if !["Article", "Posting", "Page", "Report", "Recipe"].iter().any(|it| text.contains(it)) {
             return;
         }
         let published = json_dates::field_in(text, "datePublished");
@@ -325,7 +322,9 @@ impl MetadataCandidates {
                 if let Some(graph) = fields.get("@graph") {
                     self.add_json_ld(graph, depth + 1);
                 }
-                if let Some(main) = fields.get("mainEntity") {
+                for main in
+                    ["mainEntity", "mainEntityOfPage"].iter().filter_map(|it| fields.get(*it))
+                {
                     self.add_json_ld(main, depth + 1);
                 }
                 for kind in types(fields.get("@type")) {

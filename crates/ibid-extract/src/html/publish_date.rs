@@ -16,6 +16,7 @@ use super::json_dates;
 use super::metadata::{MAX_ELEMENT_TEXT, Metadata, StatedDate};
 use super::microdata_date::{self, MAX_LEVELS_UP};
 use crate::dates::{self, DateMatch, DateOrder};
+use crate::language;
 use ibid_core::domain::BlockKind;
 
 /// Words; a longer block is a paragraph, and a date in it belongs to its content.
@@ -101,7 +102,8 @@ fn tomorrow() -> String {
     dates::from_unix(now).unwrap_or_default()
 }
 
-/// The order of `05/03/2024`: as the language of the page says, else its country, else as its other dates show.
+/// The order of `05/03/2024`: as the stated language of the page says, else its country, else as its other dates show, else as
+/// the language of its text says, which many pages state wrongly.
 fn order_of(flat: &[FlatBlock], meta: &Metadata, address: &str) -> DateOrder {
     let by_language = meta.lang.as_deref().map_or(DateOrder::Unknown, DateOrder::from_lang);
     let stated = [meta.dates.order, by_language, DateOrder::from_host(address)];
@@ -111,7 +113,11 @@ fn order_of(flat: &[FlatBlock], meta: &Metadata, address: &str) -> DateOrder {
         let orders = short.take(MAX_DATED_BLOCKS).map(|block| dates::order_shown(&block.text));
         orders.into_iter().find(|order| *order != DateOrder::Unknown)
     };
-    known.or_else(shown).unwrap_or_default()
+    let detected = || {
+        let language = language::detect(flat.iter().map(|block| block.text.as_str()))?;
+        Some(DateOrder::from_lang(&language))
+    };
+    known.or_else(shown).or_else(detected).unwrap_or_default()
 }
 
 /// A visible date.

@@ -132,6 +132,9 @@ fn machine_readable_dates_of_many_forms_are_read() {
         "<meta name='dcterms.created' content='20240305103000'>".to_owned(),
         "<meta name='pubdate' content='Tue, 05 Mar 2024 10:00:00 GMT'>".to_owned(),
         "<script>window.STATE={\"article\":{\"publishedAt\":\"2024-03-05T10:00:00Z\"}}</script>".to_owned(),
+        "<script>utag_data={article_publication_date: '20240305'}</script>".to_owned(),
+        ld("{'@type':'NewsArticle','datePublished':'2024-03-05'}"),
+        ld(r#"{"@type":"WebPage","mainEntityOfPage":{"@type":"Article","datePublished":"2024-03-05"}}"#),
         "<meta property='article:modified_time' content='2024-03-05'>".to_owned(),
         "<meta property=article:published_time content=1970-01-01T00:00:00Z><meta name=lastmod content=2024-03-05>".to_owned(),
     ];
@@ -152,9 +155,9 @@ fn dates_in_elements_are_read_and_those_of_others_are_not() {
         "<div class=postDate>5 March 2024</div>",
         "<span class='article__timestamp' data-timestamp='1709632800'>yesterday</span>",
         "<relative-time datetime='2024-03-05T08:00:00Z'>two days ago</relative-time>",
+        "<div class=date><span>March</span> <span>05</span><br>2024</div>",
         "<p class=byline>Ann Example · 5 March 2024</p>",
         "<p>Last updated on 5 March 2024</p>",
-        "<footer><p>Tea Company</p><p>Letzte Änderung: 05.03.2024</p></footer>",
         "<p class=updated>9 March 2024</p><p class=dateline>5 March 2024</p>",
     ];
     let others = "<section class=comments><div itemprop=comment itemtype='https://schema.org/Comment'>\
@@ -185,6 +188,14 @@ fn a_time_in_utc_is_the_day_of_the_dateline_where_the_author_is() {
 }
 
 #[test]
+fn the_day_of_the_last_change_is_the_last_resort() {
+    let foot = "<footer><p>Tea Company</p><p>Letzte Änderung: 05.03.2024</p></footer>";
+    let page = |more: &str| format!("<h1>Tea grows well</h1>{more}{STORY}{STORY}{foot}");
+    assert_eq!(day_of("de", "", &page(""), ""), "2024-03-05");
+    assert_eq!(day_of("de", "", &page("<p>1. März 2024</p>"), ""), "2024-03-01");
+}
+
+#[test]
 fn pages_that_do_not_say_their_day_have_none() {
     let bodies = [
         "<p>© 2019–2024 Tea Company</p>",
@@ -202,4 +213,13 @@ fn pages_that_do_not_say_their_day_have_none() {
         let page = format!("<h1>Tea grows well</h1>{STORY}{STORY}{body}");
         assert_eq!(day_of("en", "", &page, ""), "", "{body}");
     }
+}
+
+#[test]
+fn the_language_of_a_text_tells_the_order_where_the_page_states_another() {
+    let story = "<p>Le thé pousse dans les collines, où il pleut beaucoup et où les nuits sont fraîches. Un jardinier est \
+        allé voir comment on le fait, et il est revenu avec des plantes et des graines pour tout le monde.</p>";
+    let page = |story: &str| format!("<h1>Tea grows well</h1><p>Ann, 03/05/2024</p>{story}{story}");
+    assert_eq!(day_of("en", "", &page(story), ""), "2024-05-03");
+    assert_eq!(day_of("en", "", &page(STORY), ""), "");
 }

@@ -406,9 +406,11 @@ impl<'a> DateScanner<'a> {
         iso_date(a.value, month, day).map(|date| (date, next))
     }
 
-    /// The month named at a token, and the token after it.
+    /// The month named at a token before a number, and the token after it.
     fn month(&self, at: usize) -> Option<(i32, usize)> {
         let word = self.word(at)?;
+        // Only words near a number are looked up: there are many words.
+        (at + 1..at + 5).find(|it| self.number(*it).is_some())?;
         let second = self.word(at + 1);
         if let Some(month) = second.and_then(|second| month_from_pair(word, second)) {
             return Some((month, at + 2));

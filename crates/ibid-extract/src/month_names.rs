@@ -1,4 +1,6 @@
 //! Names of months in many languages.
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The names, abbreviations and inflections of each month, in lower case and without accents.
 #[rustfmt::skip]
@@ -41,16 +43,24 @@ const ARABIC_PAIRS: [(&str, &str, i32); 4] =
 /// Letters of the longest name.
 const MAX_LETTERS: usize = 16;
 
+/// The month of each of [`NAMES`].
+static MONTHS: LazyLock<HashMap<&str, i32>> = LazyLock::new(|| {
+    let months = (1..).zip(NAMES);
+    months.flat_map(|(month, names)| names.iter().map(move |name| (*name, month))).collect()
+});
+
 /// The month with a name or an abbreviation, in any inflection.
 pub(crate) fn month_from_name(word: &str) -> Option<i32> {
     if word.len() < 3 || word.chars().nth(MAX_LETTERS).is_some() {
         return None;
     }
     let folded: String = word.chars().flat_map(char::to_lowercase).filter_map(fold).collect();
-    let exact = NAMES.iter().position(|names| names.contains(&folded.as_str()));
-    let begins = |stems: &&[&str]| stems.iter().any(|stem| folded.starts_with(stem));
-    let found = exact.or_else(|| STEMS.iter().position(begins))?;
-    i32::try_from(found + 1).ok()
+    if let Some(month) = MONTHS.get(folded.as_str()) {
+        return Some(*month);
+    }
+    let mut stems = (1..).zip(STEMS);
+    let found = stems.find(|(_, stems)| stems.iter().any(|stem| folded.starts_with(stem)))?;
+    Some(found.0)
 }
 
 /// The month whose name is two words.

@@ -112,6 +112,8 @@ impl StatedDate {
 pub(super) struct PageDates {
     pub(super) json_ld: Option<StatedDate>,
     pub(super) meta: Option<StatedDate>,
+    /// A date in a meta element that does not say what it is the day of.
+    pub(super) weak_meta: Option<StatedDate>,
     pub(super) modified: Option<String>,
     /// The order of `05/03/2024` in the page's language.
     pub(super) order: DateOrder,
@@ -416,7 +418,8 @@ impl MetadataCandidates {
         }
         meta.author = self.ld_author.or(self.author).or(self.byline);
         meta.dates.json_ld = self.ld_date.or(self.damaged_date);
-        meta.dates.meta = self.date.or(self.weak_date);
+        meta.dates.meta = self.date;
+        meta.dates.weak_meta = self.weak_date;
         meta.dates.modified = self.modified;
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;

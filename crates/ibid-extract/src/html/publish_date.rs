@@ -25,6 +25,8 @@ const MAX_WORDS: u32 = 40;
 const MAX_DATELINE_WORDS: u32 = 12;
 /// The score from which a visible date counts.
 const MIN_SCORE: i32 = 3;
+/// The score of a date right beside the title in an element or with a label of a dateline.
+const SURE_SCORE: i32 = 9;
 /// What a date inside a part of others loses against other dates.
 const FOREIGN_COST: i32 = 3;
 /// What a label or class of a change takes from the score of a date.
@@ -63,12 +65,18 @@ pub(super) fn find(
     if let Some(date) = in_address.filter(possible) {
         return Some((date, "url"));
     }
-    let read = [(&stated.json_ld, "json-ld"), (&stated.meta, "meta")];
-    let mut read = read.into_iter().filter_map(|(it, source)| Some((it.as_ref()?, source)));
-    if let Some((it, source)) = read.find(|it| possible(&it.0.date)) {
+    let read = [
+        (&stated.json_ld, "json-ld", false),
+        (&stated.meta, "meta", false),
+        (&stated.weak_meta, "meta", true),
+    ];
+    let mut read = read.into_iter().filter_map(|it| Some((it.0.as_ref()?, it.1, it.2)));
+    if let Some((it, source, weak)) = read.find(|it| possible(&it.0.date)) {
         let local = local_day(it);
-        let shown = local.and_then(|local| visible().filter(|it| it.0 == local));
-        return shown.or_else(|| Some((it.date.clone(), source)));
+        let better =
+            |shown: &Dateline| weak && shown.is_sure || Some(&shown.date) == local.as_ref();
+        let shown = if weak || local.is_some() { visible().filter(better) } else { None };
+        return Some(shown.map_or((it.date.clone(), source), |shown| (shown.date, shown.source)));
     }
     let marked = || Some((microdata_date::find(dom, order, shared).filter(possible)?, "microdata"));
     let hidden =
@@ -76,7 +84,7 @@ pub(super) fn find(
     let script = || Some((json_dates::only_date_in_scripts(dom).filter(possible)?, "script"));
     let modified = || Some((stated.modified.clone().filter(possible)?, "modified"));
     marked()
-        .or_else(visible)
+        .or_else(|| visible().map(|shown| (shown.date, shown.source)))
         .or_else(script)
         .or_else(hidden)
         .or_else(modified)
@@ -131,13 +139,21 @@ struct DateCandidate {
     is_foreign: bool,
 }
 
+/// The visible date that was chosen.
+struct Dateline {
+    date: String,
+    source: &'static str,
+    /// Whether it is near the title, and marked or labelled as a date.
+    is_sure: bool,
+}
+
 /// The visible date whose place is most like that of a dateline.
 fn dateline(
     dom: &Dom,
     flat: &[FlatBlock],
     title: Option<usize>,
     order: DateOrder,
-) -> Option<(String, &'static str)> {
+) -> Option<Dateline> {
     let mut scorer = DatelineScorer {
         dom,
         flat,
@@ -159,13 +175,15 @@ fn dateline(
         best.score >= 0 && rivals.clone().all(|rival| rival.date == best.date)
     };
     if best.score >= MIN_SCORE || alone() {
-        return Some((best.date.clone(), best.source));
+        let is_sure = best.score >= SURE_SCORE && !best.is_foreign;
+        return Some(Dateline { date: best.date.clone(), source: best.source, is_sure });
     }
     // A labelled date at the foot may be all that a page says, mostly that of the last change.
     let mut labelled = all.iter().filter(|it| it.is_labelled);
     let first = labelled.next()?;
     let source = if first.is_updated { "modified" } else { first.source };
-    labelled.all(|it| it.date == first.date).then(|| (first.date.clone(), source))
+    let only = labelled.all(|it| it.date == first.date);
+    only.then(|| Dateline { date: first.date.clone(), source, is_sure: false })
 }
 
 /// The dates in short visible blocks, and at the beginning of a paragraph right below the title.

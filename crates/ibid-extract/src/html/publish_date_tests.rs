@@ -196,6 +196,16 @@ fn the_day_of_the_last_change_is_the_last_resort() {
 }
 
 #[test]
+fn a_dateline_that_is_sure_is_preferred_to_a_meta_element_that_is_not() {
+    let weak = "<meta name=date content=2024-03-09>";
+    let strong = "<meta name=pubdate content=2024-03-09>";
+    let page = |line: &str| format!("<h1>Tea grows well</h1><p>{line}</p>{STORY}");
+    assert_eq!(day_of("de", weak, &page("Veröffentlicht am 5.3.2024"), ""), "2024-03-05");
+    assert_eq!(day_of("de", weak, &page("Tee im Tal, 5.3.2024"), ""), "2024-03-09");
+    assert_eq!(day_of("de", strong, &page("Veröffentlicht am 5.3.2024"), ""), "2024-03-09");
+}
+
+#[test]
 fn pages_that_do_not_say_their_day_have_none() {
     let bodies = [
         "<p>© 2019–2024 Tea Company</p>",

@@ -26,6 +26,7 @@ mod language;
 mod limits;
 mod markdown;
 mod markdown_inline;
+mod month_names;
 mod parse;
 mod parse_error;
 mod parsed_document;

@@ -176,6 +176,7 @@ impl Dom {
         let (mut out, mut gap) = (String::new(), false);
         for node in self.descendants(id) {
             let NodeData::Text(text) = self.data(node) else {
+                gap |= self.name(node) == "br";
                 continue;
             };
             for (nth, word) in text.split(is_space).enumerate() {

@@ -2,6 +2,7 @@
 use serde_json::Value;
 
 use super::dom::{Dom, NodeData, NodeId};
+use super::json_dates;
 use super::text::collapse_whitespace;
 use crate::dates::{self, DateOrder};
 use crate::plain_text::truncate;
@@ -29,6 +30,39 @@ pub(super) const ARTICLE: &[&str] = &["article", "posting", "report", "recipe"];
 
 /// Parts of the types of pages with the texts of many people.
 pub(super) const FORUM: &[&str] = &["forum", "qapage", "discussion", "question"];
+
+/// Names of meta elements with the date of publication.
+#[rustfmt::skip]
+const PUBLISHED: &[&str] = &[
+    "analyticsattributes.articledate", "article.created", "article.published", "article:post_date", "article:publicationdate",
+    "article:published", "article:published_date", "article:published_time", "article_date_original", "bt:pubdate", "citation_date",
+    "citation_online_date", "citation_publication_date", "content_create_date", "cxenseparse:recs:publishtime", "date.created",
+    "date_created", "date_published", "datecreated", "dateposted", "datepublished", "dc.created", "dc.date.created",
+    "dc.date.issued", "dc.date.publication", "dc.issued", "dc:created", "dcsext.articlefirstpublished", "dcterms.created",
+    "dcterms.issued", "displaydate", "eprints.date", "first_published", "mediator_published_time", "og:article:published",
+    "og:article:published_time", "og:datepublished", "og:pubdate", "og:publish_date", "og:published_time",
+    "og:question:published_time", "og:regdate", "originalpublicationdate", "parsely-pub-date", "pdate", "prism.publicationdate",
+    "ptime", "pub_date", "pubdate", "publication-date", "publication_date", "publicationdate", "publish-date", "publish_date",
+    "publish_time", "publishdate", "published", "published-date", "published_date", "published_time", "publisheddate", "rbpubdate",
+    "rnews:datepublished", "sailthru.date", "shareaholic:article_published_time", "twt-published-at",
+    "video:release_date", "vr:published_time",
+];
+
+/// Names of meta elements with a date that is mostly that of publication.
+#[rustfmt::skip]
+const DATED: &[&str] = &[
+    "created", "creation_date", "date", "dc.date", "dc:date", "dcterms.date", "doc_date", "field-name-post-date", "gentime",
+    "release_date", "releasedate", "timestamp",
+];
+
+/// Names of meta elements with the date of the last change.
+#[rustfmt::skip]
+const MODIFIED: &[&str] = &[
+    "article:modified", "article:modified_date", "article:modified_time", "article:post_modified", "bt:moddate", "datemodified",
+    "dateupdate", "dc.date.modified", "dc.modified", "dcterms.modified", "last-modified", "last_modified", "lastdate", "lastmod",
+    "lastmodified", "modificationdate", "modified", "modified_time", "og:article:modified_time", "og:modified_time",
+    "og:updated_time", "revised", "revision_date", "updated_time", "utime",
+];
 
 /// The metadata of a page.
 #[derive(Debug, Default)]
@@ -58,11 +92,28 @@ impl Metadata {
     }
 }
 
+/// A date that machines can read.
+#[derive(Debug, Clone)]
+pub(super) struct StatedDate {
+    pub(super) date: String,
+    /// The hour, if it is a time in UTC: it may be another day where the author is.
+    pub(super) utc_hour: Option<i32>,
+}
+
+impl StatedDate {
+    fn new(text: &str, order: DateOrder) -> Option<StatedDate> {
+        let date = dates::normalise_with_order(text, order)?;
+        Some(StatedDate { date, utc_hour: dates::utc_hour(text) })
+    }
+}
+
 /// The machine-readable dates of a page.
 #[derive(Debug, Default)]
 pub(super) struct PageDates {
-    pub(super) json_ld: Option<String>,
-    pub(super) meta: Option<String>,
+    pub(super) json_ld: Option<StatedDate>,
+    pub(super) meta: Option<StatedDate>,
+    /// A date in a meta element that does not say what it is the day of.
+    pub(super) weak_meta: Option<StatedDate>,
     pub(super) modified: Option<String>,
     /// The order of `05/03/2024` in the page's language.
     pub(super) order: DateOrder,
@@ -80,6 +131,7 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 if let Some(tag) = tag.filter(|_| meta.lang.is_none()) {
                     meta.lang = language_code(tag);
                     meta.dates.order = DateOrder::from_lang(tag);
+                    found.order = meta.dates.order;
                 }
             }
             b"title" if found.title.is_none() => {
@@ -97,9 +149,8 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 for child in dom.children(id) {
                     if let NodeData::Text(text) = dom.data(child)
                         && text.len() < MAX_JSON
-                        && let Ok(value) = serde_json::from_str::<Value>(text.trim())
                     {
-                        found.add_json_ld(&value, 0);
+                        found.add_script(text);
                     }
                 }
             }
@@ -167,8 +218,14 @@ struct MetadataCandidates {
     author: Option<String>,
     ld_author: Option<String>,
     byline: Option<String>,
-    date: Option<String>,
-    ld_date: Option<String>,
+    date: Option<StatedDate>,
+    /// A date that is often that of a change.
+    weak_date: Option<StatedDate>,
+    ld_date: Option<StatedDate>,
+    /// Whether it is that of an article, not of a page.
+    ld_date_of_text: bool,
+    damaged_date: Option<StatedDate>,
+    order: DateOrder,
     modified: Option<String>,
     site: Option<String>,
     ld_site: Option<String>,
@@ -192,6 +249,7 @@ impl MetadataCandidates {
             .attr(id, "property")
             .or_else(|| dom.attr(id, "name"))
             .or_else(|| dom.attr(id, "itemprop"))
+            .or_else(|| dom.attr(id, "http-equiv"))
             .unwrap_or_default()
             .to_ascii_lowercase();
         let keep = |slot: &mut Option<String>, value: Option<String>| {
@@ -211,30 +269,15 @@ impl MetadataCandidates {
                     keep(&mut self.author, Some(name.to_owned()));
                 }
             }
-            "article:published_time"
-            | "citation_publication_date"
-            | "citation_date"
-            | "citation_online_date"
-            | "datepublished"
-            | "date"
-            | "pubdate"
-            | "publishdate"
-            | "publish-date"
-            | "publication_date"
-            | "dc.date"
-            | "dc.date.issued"
-            | "dcterms.date"
-            | "dcterms.created"
-            | "dcterms.issued"
-            | "parsely-pub-date"
-            | "sailthru.date"
-            | "article.published"
-            | "cxenseparse:recs:publishtime"
-            | "og:article:published_time" => {
-                keep(&mut self.date, dates::normalise(&content));
+            _ if PUBLISHED.contains(&name.as_str()) => {
+                self.date = self.date.take().or_else(|| StatedDate::new(&content, self.order));
             }
-            "article:modified_time" | "og:updated_time" | "datemodified" | "last-modified" => {
-                keep(&mut self.modified, dates::normalise(&content));
+            _ if DATED.contains(&name.as_str()) => {
+                self.weak_date =
+                    self.weak_date.take().or_else(|| StatedDate::new(&content, self.order));
+            }
+            _ if MODIFIED.contains(&name.as_str()) => {
+                keep(&mut self.modified, dates::normalise_with_order(&content, self.order));
             }
             "og:site_name" | "application-name" | "citation_journal_title" => {
                 keep(&mut self.site, Some(content));
@@ -251,6 +294,24 @@ impl MetadataCandidates {
         }
     }
 
+    /// Reads JSON-LD. In a script with mistakes, only dates are looked for.
+    fn add_script(&mut self, text: &str) {
+        if let Ok(value) = serde_json::from_str::<Value>(text.trim()) {
+            return self.add_json_ld(&value, 0);
+        }
+        if !["Article", "Posting", "Page", "Report", "Recipe"].iter().any(|it| text.contains(it)) {
+            return;
+        }
+        let published = json_dates::field_in(text, "datePublished");
+        let date = published.or_else(|| json_dates::field_in(text, "dateCreated"));
+        self.damaged_date = self
+            .damaged_date
+            .take()
+            .or(date.and_then(|it| StatedDate::new(it, DateOrder::Unknown)));
+        let modified = || json_dates::field_in(text, "dateModified").and_then(dates::normalise);
+        self.modified = self.modified.take().or_else(modified);
+    }
+
     fn add_json_ld(&mut self, value: &Value, depth: u32) {
         if depth > MAX_JSON_DEPTH {
             return;
@@ -263,7 +324,9 @@ impl MetadataCandidates {
                 if let Some(graph) = fields.get("@graph") {
                     self.add_json_ld(graph, depth + 1);
                 }
-                if let Some(main) = fields.get("mainEntity") {
+                for main in
+                    ["mainEntity", "mainEntityOfPage"].iter().filter_map(|it| fields.get(*it))
+                {
                     self.add_json_ld(main, depth + 1);
                 }
                 for kind in types(fields.get("@type")) {
@@ -276,6 +339,7 @@ impl MetadataCandidates {
     }
 
     fn add_typed(&mut self, kind: &str, value: &Value) {
+        self.add_typed_date(kind, value);
         let work = kind.ends_with("article")
             || kind.ends_with("posting")
             || kind.ends_with("page")
@@ -304,14 +368,31 @@ impl MetadataCandidates {
         if self.ld_site.is_none() {
             self.ld_site = value.get("publisher").and_then(names);
         }
-        if self.ld_date.is_none() {
-            self.ld_date = ["datePublished", "uploadDate", "dateCreated"]
-                .iter()
-                .find_map(|it| dates::normalise(value.get(it)?.as_str()?));
+    }
+
+    /// Keeps the date of a text before that of a page, and the first of either.
+    fn add_typed_date(&mut self, kind: &str, value: &Value) {
+        let text = ["article", "posting"].iter().any(|it| kind.ends_with(it))
+            || matches!(
+                kind,
+                "report" | "recipe" | "question" | "howto" | "criticreview" | "podcastepisode"
+            );
+        let page = kind.ends_with("page");
+        let work = matches!(kind, "creativework" | "book" | "product" | "dataset");
+        if !(text || page || work) {
+            return;
+        }
+        if self.ld_date.is_none() || text && !self.ld_date_of_text {
+            let date = ["datePublished", "uploadDate", "dateCreated"].iter().find_map(|it| {
+                let value = value.get(it)?;
+                let utc_hour = value.as_str().and_then(dates::utc_hour);
+                Some(StatedDate { date: json_dates::date_in(value)?, utc_hour })
+            });
+            self.ld_date_of_text |= text && date.is_some();
+            self.ld_date = date.or(self.ld_date.take());
         }
         if self.modified.is_none() {
-            self.modified =
-                value.get("dateModified").and_then(|value| dates::normalise(value.as_str()?));
+            self.modified = value.get("dateModified").and_then(json_dates::date_in);
         }
     }
 
@@ -336,8 +417,9 @@ impl MetadataCandidates {
             truncate(title, MAX_ELEMENT_TEXT);
         }
         meta.author = self.ld_author.or(self.author).or(self.byline);
-        meta.dates.json_ld = self.ld_date;
+        meta.dates.json_ld = self.ld_date.or(self.damaged_date);
         meta.dates.meta = self.date;
+        meta.dates.weak_meta = self.weak_date;
         meta.dates.modified = self.modified;
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;

@@ -80,7 +80,8 @@ fn format_value(kind: SettingKind, value: &SettingValue, origin: &SettingOrigin)
     }
 }
 
-fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandResult {
+/// Writes a setting to the user's configuration file, and says so if another origin still overrides it.
+pub(super) fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandResult {
     let setting = file::find_setting(name)?;
     let path = layers::find_files(env)?.user;
     let value = file::write(&path, setting.name, value)?;

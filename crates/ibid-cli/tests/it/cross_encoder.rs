@@ -60,7 +60,10 @@ fn what_words_forgive_is_contradicted_and_what_is_true_stays_supported() {
     assert_eq!(by_words, ["supported", "supported", "supported"]);
 
     desk.write("docs/gravel.txt", SOURCE);
-    desk.write("said.md", &format!("{} [1]\n\n## Sources\n\n1. [Gravel](docs/gravel.txt)\n", CLAIMS[0]));
+    desk.write(
+        "said.md",
+        &format!("{} [1]\n\n## Sources\n\n1. [Gravel](docs/gravel.txt)\n", CLAIMS[0]),
+    );
     let said = desk.path("said.md").to_string_lossy().into_owned();
     let docs = desk.docs();
     let asked = ["check", &said, "--folder", &docs, "--json"];

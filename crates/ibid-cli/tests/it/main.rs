@@ -57,6 +57,7 @@ mod spending;
 mod stand_in;
 mod store_contract;
 mod strategies;
+mod synonyms;
 mod tables;
 mod telemetry;
 mod thought;

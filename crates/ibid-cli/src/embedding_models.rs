@@ -8,7 +8,7 @@ use crate::exit::{CommandResult, ExitStatus};
 use crate::runtime::block_on;
 use crate::setup;
 use crate::signals::until_stopped;
-use ibid::app::embedding_models::{EmbeddingModelInfo, ModelRequest, choose, install, list};
+use ibid::app::embedding_models::{EmbeddingModelInfo, ModelInstall, choose, install, list};
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_report::escape::single_line;
 
@@ -28,7 +28,7 @@ pub(super) fn models(
         ModelsAction::Ls { json } => ls(loaded, *json, console),
         ModelsAction::Get { from, name, sha256 } => {
             let local = env.cwd.join(from);
-            let request = ModelRequest {
+            let request = ModelInstall {
                 from: match local.exists() {
                     true => local.to_string_lossy().into_owned(),
                     false => from.clone(),
@@ -40,7 +40,10 @@ pub(super) fn models(
         }
         ModelsAction::Use { name } => {
             let value = block_on(choose(&loaded.settings, name))??;
-            setup::set("embedding.model", &value, env, console)
+            match value {
+                Some(value) => setup::set("embedding.model", &value, env, console),
+                None => setup::unset("embedding.model", env, console),
+            }
         }
     }
 }
@@ -85,7 +88,7 @@ fn format_model(model: &EmbeddingModelInfo, wide: usize, console: Console) -> St
     )
 }
 
-fn get(request: &ModelRequest, loaded: &LoadedConfig, console: Console) -> CommandResult {
+fn get(request: &ModelInstall, loaded: &LoadedConfig, console: Console) -> CommandResult {
     let mut drawn: Option<Instant> = None;
     let mut on_progress = |file: &str, received: u64, whole: Option<u64>| {
         let ended = whole.is_some_and(|whole| received >= whole);

@@ -24,6 +24,7 @@ mod disguises;
 mod doctor;
 mod documents;
 mod domain;
+mod embedding_models;
 mod events;
 mod export;
 mod exports;

@@ -109,7 +109,7 @@ fn a_question_with_the_short_form_is_answered_from_the_document_with_the_long_fo
 
     // The journal has what the folder knew, so a replay does not need the folder.
     let file = desk.path("run.jsonl").to_string_lossy().into_owned();
-    let exported = by_words(&desk, &["export", "last", "--format", "jsonl", "-o", &file]);
+    let exported = by_words(&desk, &["export", "last", "-f", "recording", "-o", &file]);
     assert_eq!(exported.code, 0, "{}", exported.err);
     std::fs::remove_dir_all(desk.path("clinic")).unwrap();
     let replayed = by_words(&desk, &["replay", &file]);

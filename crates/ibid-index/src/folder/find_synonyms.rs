@@ -88,8 +88,12 @@ pub(super) fn is_short_form(text: &str) -> bool {
     (MIN_SHORT_CHARS..=MAX_SHORT_CHARS).contains(&text.chars().count())
         && text.starts_with(char::is_alphanumeric)
         && text.ends_with(char::is_alphanumeric)
-        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '/' | '&' | '‐' | '‑'))
+        && text.chars().all(|c| c.is_alphanumeric() || is_hyphen(c) || matches!(c, '/' | '&'))
         && (capitals > 1 || (capitals == 1 && letters <= MAX_SINGLE_CAPITAL_LETTERS && letters > 1))
+}
+
+fn is_hyphen(c: char) -> bool {
+    matches!(c, '-' | '‐' | '‑')
 }
 
 /// A short form without the `s` of a plural: "BCCs".
@@ -113,18 +117,16 @@ fn long_form<'a>(before: &'a str, short: &str) -> Option<&'a str> {
     for (nth, letter) in letters.iter().enumerate().rev() {
         loop {
             at = at.checked_sub(1)?;
-            let begins_word = at == 0 || !chars[at - 1].1.is_alphanumeric();
+            // A part after a hyphen begins no name: "non-insulin-dependent diabetes (II)".
+            let begins_word =
+                at == 0 || !(chars[at - 1].1.is_alphanumeric() || is_hyphen(chars[at - 1].1));
             let same = chars[at].1.to_lowercase().next() == Some(*letter);
             if same && (nth > 0 || begins_word) {
                 break;
             }
         }
     }
-    // A letter inside "well-known" begins the name with "well".
-    let mut from = start + chars[at].0;
-    if let Some(word) = words.iter().find(|word| word.span.contains(&from)) {
-        from = word.span.start;
-    }
+    let from = start + chars[at].0;
     let long = before[from..].trim();
     let whole = tokens(long);
     let has_short = whole.iter().any(|word| word.text.eq_ignore_ascii_case(short));
@@ -252,6 +254,7 @@ mod tests {
             "The patients (n = 12) came from Kenya (Africa).",
             "They met in the House (UN building).",
             "A cohort of women (WHO grade II) was followed.",
+            "Some had non-insulin-dependent diabetes (II).",
         ] {
             assert_eq!(found(sentence), [], "{sentence}");
         }

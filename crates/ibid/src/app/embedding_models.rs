@@ -117,7 +117,7 @@ fn is_same_dir(a: &Path, b: &Path) -> bool {
 
 /// What to install.
 #[derive(Debug, Clone, Default)]
-pub struct ModelRequest {
+pub struct ModelInstall {
     /// The name of a known model, a directory, a zip archive, or a URL of either.
     pub from: String,
     /// The name to install it under, if not that of the source.
@@ -133,7 +133,7 @@ pub struct ModelRequest {
 /// that cannot be read or written, or that are no model; the errors of the download.
 pub async fn install(
     settings: &Settings,
-    request: &ModelRequest,
+    request: &ModelInstall,
     on_progress: &mut ProgressBytes<'_>,
 ) -> Result<PathBuf> {
     let (source, own_name) = ModelSource::from_request(&request.from)?;
@@ -222,7 +222,7 @@ fn sha256(path: &Path) -> std::io::Result<String> {
 }
 
 /// Compares the hashes of the files of a model with those that are pinned and with the one that the user names.
-fn verify(name: &str, request: &ModelRequest, hashes: &[String; 3]) -> Result<()> {
+fn verify(name: &str, request: &ModelInstall, hashes: &[String; 3]) -> Result<()> {
     let differs = |file: &str, wanted: &str, found: &str| {
         Err(Error::new(ErrorKind::Malformed, format!("checking {file} of the model {name}"))
             .with_source(format!("its SHA-256 is {found}, not {wanted}"))
@@ -258,20 +258,25 @@ fn verify(name: &str, request: &ModelRequest, hashes: &[String; 3]) -> Result<()
     Ok(())
 }
 
-/// The value of `embedding.model` that chooses the model called `name`, after it has embedded a sentence; empty for `default`.
+/// The value of `embedding.model` that chooses the model called `name`, after it has embedded a sentence; `None` for `default`
+/// and for the model that comes with Ibid.
 ///
 /// # Errors
 /// `NotFound` if it is not installed, `Setup` if it cannot be used.
-pub async fn choose(settings: &Settings, name: &str) -> Result<String> {
+pub async fn choose(settings: &Settings, name: &str) -> Result<Option<String>> {
     if name == "default" {
-        return Ok(String::new());
+        return Ok(None);
     }
     let installed = list(settings)?.into_iter().find(|it| it.name == name);
+    let is_bundled = installed.as_ref().is_some_and(|it| it.bundled);
     let Some(path) = installed.and_then(|it| it.path) else {
         return Err(Error::new(ErrorKind::NotFound, format!("the model {name} is not installed"))
             .with_hint(format!("see `ibid models ls`, and install it: ibid models get {name}")));
     };
     semantic::try_local(&path).await?;
+    if is_bundled {
+        return Ok(None);
+    }
     let path = path.canonicalize().unwrap_or(path);
-    Ok(format!("{}{}", semantic::LOCAL, path.display()))
+    Ok(Some(format!("{}{}", semantic::LOCAL, path.display())))
 }

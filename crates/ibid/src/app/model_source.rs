@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 const ARCHIVE: &str = "archive.zip";
 
 /// Reports that so many bytes of a file have arrived, and of how many if that is known.
-pub type ProgressBytes<'a> = dyn FnMut(&str, u64, Option<u64>) + Send + 'a;
+pub(super) type ProgressBytes<'a> = dyn FnMut(&str, u64, Option<u64>) + Send + 'a;
 
 /// Where a model's files come from.
 #[derive(Debug, PartialEq, Eq)]

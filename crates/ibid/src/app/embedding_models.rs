@@ -89,8 +89,8 @@ fn describe(
 ) -> EmbeddingModelInfo {
     let known = known_model(name);
     let size = |path: &Path| {
-        let bytes = |file: &&str| std::fs::metadata(path.join(file)).map_or(0, |it| it.len());
-        MODEL_FILES.iter().map(|file| bytes(&file)).sum()
+        let bytes = |file: &str| std::fs::metadata(path.join(file)).map_or(0, |it| it.len());
+        MODEL_FILES.iter().map(|file| bytes(file)).sum()
     };
     let is_bundled = path.is_some() && path.as_deref() == bundled;
     let in_use = match settings.embedding.model.strip_prefix(semantic::LOCAL) {

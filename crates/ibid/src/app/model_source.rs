@@ -52,8 +52,8 @@ impl ModelSource {
         if text.contains("://") {
             let mut url = Url::parse(text).map_err(|_| unnamed())?;
             let last = |url: &Url| {
-                let parts = url.path_segments().into_iter().flatten();
-                parts.filter(|part| !part.is_empty()).next_back().unwrap_or_default().to_owned()
+                let mut parts = url.path_segments().into_iter().flatten();
+                parts.rfind(|part| !part.is_empty()).unwrap_or_default().to_owned()
             };
             let name = last(&url);
             if !is_zip(&name) && !url.path().ends_with('/') {

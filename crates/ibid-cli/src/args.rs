@@ -25,4 +25,4 @@ pub use review::{
     ShowArgs, TracesArgs,
 };
 pub use serve::{McpAction, McpArgs, ServeArgs, ViewAction, ViewArgs};
-pub use setup::{ConfigAction, DoctorArgs};
+pub use setup::{ConfigAction, DoctorArgs, ModelsAction};

@@ -8,8 +8,9 @@ use crate::args::{Cli, Command};
 use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
-    admin, approval, ask, batch, changes, check, doctor, documents, engines, evaluation, export,
-    help, init, plan, read_task, replay, runs, serve, setup, share, ssrf_check, traces, viewer,
+    admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines,
+    evaluation, export, help, init, plan, read_task, replay, runs, serve, setup, share, ssrf_check,
+    traces, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::OutputMode;
@@ -111,6 +112,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
             None => check::check(&args, &load(&args.flags()?)?, env, console),
         },
         Command::Index { action } => documents::index(&action, &load(&[])?, env, console),
+        Command::Models { action } => embedding_models::models(&action, &load(&[])?, env, console),
         Command::Admin { action } => admin::admin(action, &load(&[])?, console),
         Command::Store { action } => admin::store(&action, &load(&[])?, console),
         Command::Doctor(args) => match (&args.guard, &args.guard_file) {

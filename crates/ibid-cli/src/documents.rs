@@ -17,6 +17,7 @@ use crate::signals::unless_stopped;
 use crate::sources::all_folders;
 use ibid::app::{ProgressFn, RefreshSummary, SearchHit, check_row, document_reader, semantic};
 use ibid::config::{LoadedConfig, ProcessEnv, Settings};
+use ibid_core::domain::Synonym;
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::{local_path, pluralize};
@@ -287,6 +288,13 @@ pub(super) fn index(
             }
             Ok(ExitStatus::Delivered)
         }
+        IndexAction::Show { folder: path, json } => {
+            let path = PathBuf::from(resolve_folder("DIR", &env.cwd.join(path))?);
+            let progress = indexing::progress_fn(console);
+            let showing = async { Ok(app.index_synonyms(&path, &progress).await?) };
+            let (summary, synonyms) = unless_stopped(console, showing).await?;
+            print_index(&path, &summary, &synonyms, (*json, console))
+        }
         IndexAction::Rm { folder } => {
             let path = env.cwd.join(folder);
             // A deleted folder may still have an index, under its old path.
@@ -334,8 +342,40 @@ fn print_indexed(path: &Path, summary: &RefreshSummary, console: Console) -> Com
     Ok(ExitStatus::Delivered)
 }
 
+/// Prints how large an index is and the names that it has learned, as JSON or as text.
+fn print_index(
+    path: &Path,
+    summary: &RefreshSummary,
+    synonyms: &[Synonym],
+    (as_json, console): (bool, Console),
+) -> CommandResult {
+    let RefreshSummary { documents, bytes, .. } = summary;
+    if as_json {
+        let row =
+            json!({"path": path, "documents": documents, "bytes": bytes, "synonyms": synonyms});
+        console.print_line(&row.to_string())?;
+        return Ok(ExitStatus::Delivered);
+    }
+    let shown = single_line(&path.to_string_lossy());
+    console.print_line(&format!(
+        "{}, {} in {shown}",
+        pluralize(*documents, "document"),
+        size(*bytes)
+    ))?;
+    if synonyms.is_empty() {
+        console.print_line("no names learned")?;
+    } else {
+        console.print_line("names learned, with the documents that explain each:")?;
+    }
+    for Synonym { name, other, documents } in synonyms {
+        let line = format!("{documents:>8}  {} = {}", single_line(other), single_line(name));
+        console.print_line(&line)?;
+    }
+    Ok(ExitStatus::Delivered)
+}
+
 /// A size such as `1.4 MB`.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let mut amount = bytes as f64;
     for unit in ["B", "kB", "MB", "GB"] {
         if amount < 1000.0 {

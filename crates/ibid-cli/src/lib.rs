@@ -12,6 +12,7 @@ pub mod console;
 mod dispatch;
 mod doctor;
 mod documents;
+mod embedding_models;
 mod engines;
 mod evaluation;
 mod exit;

@@ -80,7 +80,8 @@ fn format_value(kind: SettingKind, value: &SettingValue, origin: &SettingOrigin)
     }
 }
 
-fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandResult {
+/// Writes a setting to the user's configuration file, and says so if another origin still overrides it.
+pub(super) fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandResult {
     let setting = file::find_setting(name)?;
     let path = layers::find_files(env)?.user;
     let value = file::write(&path, setting.name, value)?;
@@ -92,8 +93,35 @@ fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandRe
     ));
     // Say so if an origin of higher precedence still overrides the new value.
     let loaded = layers::load(env, &[])?;
+    print_override(
+        &loaded,
+        setting,
+        console,
+        &|origin| matches!(origin, SettingOrigin::File(at, _) if *at == path),
+    );
+    Ok(ExitStatus::Delivered)
+}
+
+/// Removes a setting from the user's configuration file, and says so if another origin still sets it.
+pub(super) fn unset(name: &str, env: &ProcessEnv, console: Console) -> CommandResult {
+    let setting = file::find_setting(name)?;
+    let path = layers::find_files(env)?.user;
+    file::unset(&path, setting.name)?;
+    console.eprint_line(&format!("{} is not set in {}", setting.name, path.display()));
+    let loaded = layers::load(env, &[])?;
+    print_override(&loaded, setting, console, &|origin| matches!(origin, SettingOrigin::Default));
+    Ok(ExitStatus::Delivered)
+}
+
+/// Prints a note if the value of a setting does not have the origin that it should have.
+fn print_override(
+    loaded: &LoadedConfig,
+    setting: &Setting,
+    console: Console,
+    is_meant: &dyn Fn(&SettingOrigin) -> bool,
+) {
     if let Some((_, now, origin)) = loaded.resolved.rows().find(|row| row.0.name == setting.name)
-        && !matches!(origin, SettingOrigin::File(at, _) if *at == path)
+        && !is_meant(origin)
     {
         console.eprint_line(&format!(
             "{} {} stays {}: {origin} takes precedence",
@@ -102,7 +130,6 @@ fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandRe
             format_value(setting.kind, now, origin)
         ));
     }
-    Ok(ExitStatus::Delivered)
 }
 
 fn path(loaded: &LoadedConfig, as_json: bool, console: Console) -> CommandResult {

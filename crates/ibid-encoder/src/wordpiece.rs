@@ -26,9 +26,15 @@ pub(crate) struct WordPiece {
 impl WordPiece {
     /// Reads `tokenizer.json`.
     pub(crate) fn from_json(tokenizer: &Value) -> Result<WordPiece, String> {
+        let kind = tokenizer["model"]["type"].as_str().unwrap_or("unknown");
+        if kind != "WordPiece" {
+            return Err(format!("tokenizer.json is of the type {kind}, not WordPiece"));
+        }
+        if tokenizer["normalizer"]["lowercase"] == false {
+            return Err("tokenizer.json distinguishes capitals, which is not supported".to_owned());
+        }
         let vocabulary = tokenizer["model"]["vocab"]
             .as_object()
-            .filter(|_| tokenizer["model"]["type"] == "WordPiece")
             .ok_or("tokenizer.json has no WordPiece vocabulary")?;
         let pieces: HashMap<String, usize> = vocabulary
             .iter()
@@ -153,5 +159,11 @@ mod tests {
         let pair = words.encode_pair(&words.pieces("rain", 9), &words.pieces("cafe, rains", 3));
         assert_eq!((&pair.ids[..], pair.first), (&[0, 3, 1, 5, 6, 3, 1][..], 3));
         assert!(WordPiece::from_json(&json!({})).is_err());
+        let cased = json!({"normalizer": {"lowercase": false}, "model": {"type": "WordPiece", "vocab": vocabulary}});
+        let multilingual = json!({"model": {"type": "Unigram", "vocab": []}});
+        for (tokenizer, told) in [(cased, "capitals"), (multilingual, "Unigram")] {
+            let why = WordPiece::from_json(&tokenizer).err().unwrap();
+            assert!(why.contains(told), "{why}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::run_context::RunContext;
 use crate::works;
 use crate::works::WorkIndex;
 use ibid_core::domain::words::content_stems;
-use ibid_core::domain::{Hit, Hits, ItemId, Query, Usage, Vertical};
+use ibid_core::domain::{Hit, Hits, ItemId, Query, Synonym, Usage, Vertical};
 use ibid_core::ports::{EventLog, Providers, SearchProvider};
 use ibid_core::record::{Event, LogSource, SearchOutcome};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
@@ -40,6 +40,8 @@ pub(crate) struct HitPool {
     /// Whether answers are kept, and below it those that were.
     keeps_answers: bool,
     kept: Vec<(Query, Vec<Hit>)>,
+    /// Names in the queries for which folders know other names.
+    pub(crate) synonyms: Vec<Synonym>,
 }
 
 /// A name that a document leads to.
@@ -190,6 +192,11 @@ fn record_answer(
             source: Some(LogSource::Service),
         };
         log.emit_as(agent, remark);
+    }
+    for synonym in hits.synonyms {
+        if !pool.synonyms.contains(&synonym) {
+            pool.synonyms.push(synonym);
+        }
     }
     let count = hits.hits.len() as u32;
     let new = pool.fuse(query, hits.hits);

@@ -14,7 +14,7 @@ use super::review::{
     TracesArgs,
 };
 use super::serve::{McpArgs, ServeArgs, ViewArgs};
-use super::setup::{ConfigAction, DoctorArgs};
+use super::setup::{ConfigAction, DoctorArgs, ModelsAction};
 
 /// The commands, in the order of the reference; `help.rs` groups them for the front page.
 #[derive(Debug, Subcommand)]
@@ -147,6 +147,12 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         action: IndexAction,
+    },
+    /// Manage the embedding models on this machine
+    Models {
+        /// What to do.
+        #[command(subcommand)]
+        action: ModelsAction,
     },
     /// Show or change settings
     Config {

@@ -92,6 +92,15 @@ pub enum IndexAction {
         #[arg(long)]
         json: bool,
     },
+    /// Bring the index of a folder up to date and show the names that it has learned
+    Show {
+        /// The folder
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete the index of a folder, but not the folder
     Rm {
         /// The folder

@@ -33,6 +33,35 @@ pub enum ConfigAction {
     },
 }
 
+/// What to do with embedding models.
+#[derive(Debug, Subcommand)]
+pub enum ModelsAction {
+    /// List the embedding models that Ibid knows and those that are installed
+    Ls {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install a model after checking its SHA-256 and embedding a sentence with it
+    Get {
+        /// A name that `ls` lists, a directory, a .zip archive, or an https:// URL of either
+        #[arg(value_name = "NAME|PATH|URL", value_hint = ValueHint::AnyPath)]
+        from: String,
+        /// Name to install it under [default: the last part of the path or URL]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// SHA-256 of its model.safetensors, as its publisher states it; required unless `ls` lists the model
+        #[arg(long, value_name = "HEX")]
+        sha256: Option<String>,
+    },
+    /// Use an installed model from now on, or `default` for the one that comes with Ibid
+    Use {
+        /// Name of the model
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
 /// Arguments of `ibid doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {

@@ -23,6 +23,7 @@ mod segment;
 mod share;
 mod source;
 mod strategy;
+mod synonym;
 mod table;
 mod thread;
 mod untrusted;
@@ -70,6 +71,7 @@ pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
 };
+pub use synonym::Synonym;
 pub use table::{Table, TableRow};
 pub use thread::{Approval, IntakeDecision, TopicRelation};
 pub use untrusted::Untrusted;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{PageHash, Untrusted, Vertical, Work, split_sentences};
+use super::{PageHash, Synonym, Untrusted, Vertical, Work, split_sentences};
 
 /// A document that a search returned. It has not been read yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,9 @@ pub struct Hits {
     /// The cost in US dollars, if the provider charges and reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Names in the query for which the provider also searched other names, learned from its documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synonyms: Vec<Synonym>,
 }
 
 /// The stored form of hits: journals of earlier versions contain only the list.
@@ -85,6 +88,8 @@ enum HitsRepr {
         remarks: Vec<String>,
         #[serde(default)]
         cost_usd: Option<f64>,
+        #[serde(default)]
+        synonyms: Vec<Synonym>,
     },
 }
 
@@ -92,7 +97,9 @@ impl From<HitsRepr> for Hits {
     fn from(kept: HitsRepr) -> Hits {
         match kept {
             HitsRepr::List(hits) => hits.into(),
-            HitsRepr::Object { hits, remarks, cost_usd } => Hits { hits, remarks, cost_usd },
+            HitsRepr::Object { hits, remarks, cost_usd, synonyms } => {
+                Hits { hits, remarks, cost_usd, synonyms }
+            }
         }
     }
 }

@@ -12,12 +12,13 @@ use super::filter::Filter;
 use super::hits::{self, SearchHit};
 use super::index_dir::{IndexDir, IndexLabel, index_error};
 use super::options::FolderOptions;
+use super::rank::query_synonyms;
 use super::refresh::{IndexProgress, RefreshJob, RefreshSummary};
 use super::rows::page_rows;
 use super::schema::{IndexFields, VERSION};
 use super::search_index::SearchIndex;
 use super::semantic::{self, PassageText};
-use ibid_core::domain::{Hit, Page};
+use ibid_core::domain::{Hit, Page, Synonym};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// How long to wait for another process that writes the same index.
@@ -220,6 +221,16 @@ impl FolderIndex {
         near: &[(u64, f32)],
     ) -> Result<Vec<SearchHit>> {
         self.with_index("searching the index", |index| hits::search(index, query, n, filter, near))
+    }
+
+    /// The synonyms by which a search for `query` is expanded.
+    pub(super) fn query_synonyms(&self, query: &str) -> Result<Vec<Synonym>> {
+        self.with_index("searching the index", |index| query_synonyms(index, query))
+    }
+
+    /// All synonyms learned from the documents.
+    pub(super) fn synonyms(&self) -> Result<Vec<Synonym>> {
+        self.with_index("reading the index", |index| Ok(index.synonyms()?.all.clone()))
     }
 
     pub(super) fn rank_ids(&self, query: &str, n: usize) -> Result<Vec<u64>> {

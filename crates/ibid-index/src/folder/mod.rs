@@ -1,9 +1,11 @@
 //! Search in a folder of local documents: an index that is kept up to date with the folder, and a reader of its pages.
 mod disk;
 mod documents;
+mod expansion;
 mod feedback;
 mod field_values;
 mod filter;
+mod find_synonyms;
 mod folder_index;
 mod hash;
 mod hits;
@@ -24,6 +26,7 @@ mod schema;
 mod search_index;
 mod semantic;
 mod snapshot;
+mod synonym_table;
 mod term_index;
 mod terms;
 mod walk;

@@ -14,7 +14,7 @@ use super::refresh::{IndexProgress, RefreshSummary};
 #[cfg(test)]
 use super::search_index::SearchIndex;
 use super::semantic::SemanticIndex;
-use ibid_core::domain::{Hit, Hits, Page, Query};
+use ibid_core::domain::{Hit, Hits, Page, Query, Synonym};
 use ibid_core::ports::{PageReader, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
 
@@ -115,6 +115,14 @@ impl Folder {
             on(embedded(done));
         }
         Ok(done)
+    }
+
+    /// The names that the documents explain by other names, those of the most documents first.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn synonyms(&self) -> Result<Vec<Synonym>> {
+        self.index.synonyms()
     }
 
     #[cfg(test)]
@@ -222,7 +230,9 @@ impl SearchProvider for Folder {
             until: query.until.clone(),
         };
         let found = self.search_hybrid(query.text(), query.limit as usize, &filter).await?;
-        Ok((1..).zip(found).map(|(rank, hit)| hit.into_hit(rank)).collect::<Vec<Hit>>().into())
+        let hits = (1..).zip(found).map(|(rank, hit)| hit.into_hit(rank)).collect();
+        let synonyms = self.index.query_synonyms(query.text())?;
+        Ok(Hits { hits, synonyms, ..Hits::default() })
     }
 }
 

@@ -4,8 +4,6 @@ use super::snapshot::IndexSnapshot;
 use super::term_index::{TermId, TermIndex};
 use super::terms::{IndexTerm, terms};
 
-/// A rare word counts more than by its idf alone: questions are wordy, and their rare words name their subject.
-const IDF_POWER: f32 = 1.3;
 /// Bytes of a query that are read; the rest seldom adds anything new.
 const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Terms of a query that count, the rarest first.
@@ -14,7 +12,7 @@ const MAX_QUERY_TERMS: usize = 48;
 /// A term of the query.
 pub(super) struct QueryTerm<'a> {
     pub(super) term: TermId,
-    /// The weight of the term: its idf to the power of [`IDF_POWER`].
+    /// The weight of the term, see [`IndexSnapshot::idf_weight`].
     pub(super) idf: f32,
     pub(super) postings: PassagePostings<'a>,
 }
@@ -44,7 +42,7 @@ pub(super) fn query_terms<'a>(
         };
         let postings = lexicon.postings(term)?;
         if !postings.rows.is_empty() {
-            let idf = view.idf(postings.rows.len()).powf(IDF_POWER);
+            let idf = view.idf_weight(postings.rows.len());
             found.push((text, QueryTerm { term, idf, postings }));
         }
     }

@@ -2,19 +2,21 @@
 //!
 //! 1. BM25 over passages, in which a word of the title counts more ([`super::postings`]). Each word of the query counts once:
 //!    a long question repeats its filler words, not its subject.
-//! 2. The best passages gain by how much of the query they cover, and by query words that are close together
+//! 2. Passages with another name of what the query names gain, with a lower weight ([`super::expansion`]).
+//! 3. The best passages gain by how much of the query they cover, and by query words that are close together
 //!    ([`super::proximity`]).
-//! 3. Words that the best passages share are added to the query with a low weight ([`super::feedback`]).
-//! 4. Documents of a publisher or a date that the query mentions gain. If it mentions several publishers, each further
+//! 4. Words that the best passages share are added to the query with a low weight ([`super::feedback`]).
+//! 5. Documents of a publisher or a date that the query mentions gain. If it mentions several publishers, each further
 //!    document of one counts for less ([`super::mentions`]).
-//! 5. If passages have vectors, those similar to the query gain too ([`super::semantic`]).
-//! 6. The score of a document is that of its best passage and a small share of the others ([`super::documents`]).
+//! 6. If passages have vectors, those similar to the query gain too ([`super::semantic`]).
+//! 7. The score of a document is that of its best passage and a small share of the others ([`super::documents`]).
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine, science, aerodynamics,
 //! electronics, news, Wikipedia) as those that help on all, not best on one; `evals retrieve` measures them.
 use tantivy::DocId;
 
 use super::documents::{RankedDocument, by_document, top_rows};
+use super::expansion::expansions;
 use super::feedback::feedback;
 use super::filter::Filter;
 use super::mentions::QueryMentions;
@@ -25,6 +27,7 @@ use super::search_index::SearchIndex;
 use super::semantic;
 use super::snapshot::{IndexSnapshot, RowId};
 use super::term_index::{DiskTermIndex, TermIndex};
+use ibid_core::domain::Synonym;
 
 /// What covering the whole query adds to the score of a passage, as a share of it.
 const COVERAGE_WEIGHT: f32 = 0.5;
@@ -41,15 +44,14 @@ pub(super) fn rank(
 ) -> tantivy::Result<Vec<RankedDocument>> {
     let view = &index.snapshot;
     let disk = DiskTermIndex::new(view);
-    let lexicon: &dyn TermIndex = match index.memory_index()? {
-        Some(memory) => memory,
-        None => &disk,
-    };
+    let lexicon = term_index(index, &disk)?;
     let (wanted, sequence) = query_terms(view, lexicon, query)?;
     let mut scores = vec![0.0f32; view.rows()];
     for term in &wanted {
         term.postings.add(term.idf, &mut scores, |_| true);
     }
+    let expanded = expansions(index, lexicon, query, &wanted)?;
+    expanded.iter().for_each(|it| it.add(&mut scores));
     apply_filter(view, filter, &mut scores)?;
     let weight: f32 = wanted.iter().map(|it| it.idf).sum();
     let mut best = top_passages(view, &scores);
@@ -57,7 +59,8 @@ pub(super) fn rank(
     let bonuses = proximity(lexicon, &wanted, &sequence, &rows)?;
     for (at, bonus) in best.iter_mut().zip(bonuses) {
         let covered = wanted.iter().filter(|term| term.postings.position_of(at.row).is_some());
-        let covered: f32 = covered.map(|it| it.idf).sum();
+        let covered: f32 = covered.map(|it| it.idf).sum::<f32>()
+            + expanded.iter().map(|it| it.covered(at.row, &wanted)).sum::<f32>();
         at.score = at.score * (1.0 + COVERAGE_WEIGHT * covered / weight) + bonus;
         scores[at.row as usize] = at.score;
     }
@@ -75,6 +78,23 @@ pub(super) fn rank(
     let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
     mentions.diversify(view, &mut ranked)?;
     Ok(ranked)
+}
+
+/// The postings in memory, if they are few enough, else those on `disk`.
+fn term_index<'a>(
+    index: &'a SearchIndex,
+    disk: &'a DiskTermIndex<'a>,
+) -> tantivy::Result<&'a dyn TermIndex> {
+    Ok(index.memory_index()?.map_or(disk as &dyn TermIndex, |memory| memory))
+}
+
+/// The synonyms by which [`rank`] expands `query`.
+pub(super) fn query_synonyms(index: &SearchIndex, query: &str) -> tantivy::Result<Vec<Synonym>> {
+    let disk = DiskTermIndex::new(&index.snapshot);
+    let lexicon = term_index(index, &disk)?;
+    let (wanted, _) = query_terms(&index.snapshot, lexicon, query)?;
+    let expanded = expansions(index, lexicon, query, &wanted)?;
+    Ok(expanded.into_iter().map(|it| it.synonym).collect())
 }
 
 /// Sets the scores of rows that the filter excludes to 0.

@@ -9,6 +9,7 @@ use super::passages::passages;
 use super::postings::segment_postings;
 use super::schema::IndexFields;
 use super::snapshot::IndexSnapshot;
+use super::synonym_table::synonym_values;
 use ibid_core::domain::{Page, PageDraft};
 
 /// The id of one version of a file. Its rows carry it, so that deleting the rows of an old version cannot delete new ones.
@@ -107,6 +108,9 @@ pub(super) fn build_rows(
     if let Some(row) = rows.last_mut() {
         row.add_text(fields.key, page.key());
         row.add_text(fields.page, json(&page)?);
+        for value in synonym_values(&page) {
+            row.add_text(fields.synonym, value);
+        }
     }
     Ok(rows)
 }

@@ -10,7 +10,7 @@ use super::terms::TermTokenizer;
 
 /// The version of the index; raise it when rows or terms change their meaning. An index of another version is rebuilt, and so
 /// is one of another release, whose parsers may read files differently.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 /// The name of our tokenizer.
 const TERMS: &str = "terms";
@@ -43,6 +43,8 @@ pub(super) struct IndexFields {
     pub(super) key: Field,
     /// Document: the page as JSON.
     pub(super) page: Field,
+    /// Document: the pairs of names that it explains, see [`super::synonym_table`].
+    pub(super) synonym: Field,
     /// All rows: the version of the file that they come from.
     pub(super) from: Field,
     /// File: its id.
@@ -81,6 +83,7 @@ pub(super) fn schema() -> (Schema, IndexFields) {
         shown: builder.add_text_field("shown", STORED),
         key: builder.add_text_field("key", STRING),
         page: builder.add_text_field("page", STORED),
+        synonym: builder.add_text_field("synonym", STRING),
         from: builder.add_u64_field("from", INDEXED),
         file: builder.add_u64_field("file", FAST | INDEXED),
         size: builder.add_u64_field("size", FAST),

@@ -6,12 +6,14 @@ use tantivy::Searcher;
 use super::memory_index::MemoryTermIndex;
 use super::schema::IndexFields;
 use super::snapshot::IndexSnapshot;
+use super::synonym_table::SynonymTable;
 
 /// A snapshot of the index, and its postings in memory if they are few enough.
 pub(super) struct SearchIndex {
     pub(super) snapshot: IndexSnapshot,
     memory: OnceLock<Option<MemoryTermIndex>>,
     loading: Mutex<()>,
+    synonyms: OnceLock<SynonymTable>,
 }
 
 impl SearchIndex {
@@ -20,6 +22,7 @@ impl SearchIndex {
             snapshot: IndexSnapshot::new(searcher, fields)?,
             memory: OnceLock::new(),
             loading: Mutex::new(()),
+            synonyms: OnceLock::new(),
         })
     }
 
@@ -28,6 +31,15 @@ impl SearchIndex {
     pub(super) fn on_disk(&self) -> tantivy::Result<SearchIndex> {
         let index = SearchIndex::new(self.snapshot.searcher.clone(), self.snapshot.fields)?;
         Ok(SearchIndex { memory: OnceLock::from(None), ..index })
+    }
+
+    /// The synonyms learned from the documents, read on the first call.
+    pub(super) fn synonyms(&self) -> tantivy::Result<&SynonymTable> {
+        if let Some(table) = self.synonyms.get() {
+            return Ok(table);
+        }
+        let loaded = SynonymTable::load(&self.snapshot)?;
+        Ok(self.synonyms.get_or_init(|| loaded))
     }
 
     /// Whether the postings are in memory.

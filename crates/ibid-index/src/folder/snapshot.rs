@@ -9,6 +9,9 @@ use super::schema::IndexFields;
 /// The weight of a word of the title relative to one of the body.
 pub(super) const TITLE_WEIGHT: f32 = 1.5;
 
+/// A rare word counts more than by its idf alone: questions are wordy, and their rare words name their subject.
+const IDF_POWER: f32 = 1.3;
+
 /// The number of a row, counted through all segments.
 pub(super) type RowId = u32;
 
@@ -100,6 +103,11 @@ impl IndexSnapshot {
     pub(super) fn idf(&self, having: usize) -> f32 {
         let having = having as f32;
         (1.0 + (self.passages - having + 0.5) / (having + 0.5)).ln()
+    }
+
+    /// The weight in a query of a term that occurs in `having` passages: its idf to the power of [`IDF_POWER`].
+    pub(super) fn idf_weight(&self, having: usize) -> f32 {
+        self.idf(having).powf(IDF_POWER)
     }
 
     /// The segments, each with its first row.

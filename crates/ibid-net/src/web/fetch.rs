@@ -351,7 +351,7 @@ impl Fetcher {
         redirects: usize,
     ) -> Result<FetchStep, FetchError> {
         let had = had.filter(|pair| pair.0 == target.url().as_str());
-        let answer = self.ask(target, had.map(|pair| pair.1)).await?;
+        let answer = self.ask(target, had.map(|pair| pair.1), ACCEPTED).await?;
         let location = answer.headers().get("location");
         let location = location.map(|location| location.as_bytes().to_vec());
         let status = answer.status().as_u16();
@@ -394,11 +394,17 @@ impl Fetcher {
         Ok(self.guard.check_addresses(target, &answers)?)
     }
 
-    /// Sends one request to a checked URL.
-    async fn ask(
+    /// The longest time between two pieces of a response.
+    pub(super) fn silence(&self) -> Duration {
+        self.bounds.silence
+    }
+
+    /// Sends one request to a checked URL, for an answer in one of these encodings.
+    pub(super) async fn ask(
         &self,
         target: &CheckedUrl,
         had: Option<&Validators>,
+        encodings: &str,
     ) -> Result<Response, FetchError> {
         let checked = self.resolve_checked(target).await?;
         let client = self.client(target.name().unwrap_or_default(), checked)?;
@@ -406,7 +412,7 @@ impl Fetcher {
         let mut request = client
             .get(target.url().clone())
             .header("accept", WANTED)
-            .header("accept-encoding", ACCEPTED);
+            .header("accept-encoding", encodings);
         if let Some(had) = had {
             let pairs = [("if-none-match", &had.etag), ("if-modified-since", &had.modified)];
             for (name, value) in pairs {
@@ -532,7 +538,7 @@ fn remember_robots(
 }
 
 /// Describes an error with its causes, without the URL, which is reported separately.
-fn describe_error(fault: &reqwest::Error) -> String {
+pub(super) fn describe_error(fault: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut next = std::error::Error::source(fault);
     while let Some(cause) = next {

@@ -3,6 +3,7 @@ pub mod address;
 pub mod cache;
 pub mod caching;
 mod decode;
+pub mod download;
 pub mod fetch;
 pub mod guard;
 pub mod host_limit;

@@ -172,6 +172,7 @@ impl<'a> ResearchLoop<'a> {
             chunks: None,
             ranker: None,
         };
+        self.scorer.learn_synonyms(&self.hits.synonyms);
         let found =
             weigh::find_evidence_by_words(&round, &mut self.scorer, &state.notes, &state.pages)?;
         if found.is_empty() {

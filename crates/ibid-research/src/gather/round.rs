@@ -62,6 +62,7 @@ impl ResearchLoop<'_> {
             chunks: None,
             ranker: Some(ctx.providers.ranker.as_ref()),
         };
+        self.scorer.learn_synonyms(&self.hits.synonyms);
         let new = weigh::weigh(llm, &round, &mut self.scorer, &mut self.state).await?;
         self.end_round(llm, new, fresh.len() as u32).await?;
         Ok(RoundOutcome { cut, new })

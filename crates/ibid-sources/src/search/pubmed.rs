@@ -131,7 +131,7 @@ impl EngineApi for Pubmed {
             found.ids.iter().position(of).unwrap_or(usize::MAX)
         };
         records.sort_by_key(place);
-        Ok(Hits { hits: records, remarks: found.remarks, cost_usd: None })
+        Ok(Hits { hits: records, remarks: found.remarks, ..Hits::default() })
     }
 }
 

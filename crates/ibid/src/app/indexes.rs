@@ -6,6 +6,7 @@ use super::components::ProgressFn;
 use super::folders::no_search_error;
 use super::{App, folders, semantic};
 use ibid_core::Result;
+use ibid_core::domain::Synonym;
 use ibid_index::folder;
 use ibid_index::folder::{Filter, RefreshSummary, SearchHit};
 
@@ -54,6 +55,26 @@ impl App {
         let refreshed = folders::refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
         folder.update_vectors(&mut |it| on_progress(it)).await?;
         Ok(refreshed)
+    }
+
+    /// Brings the index of the folder at `path` up to date, without its vectors, and returns the names that its documents
+    /// explain by other names.
+    ///
+    /// # Errors
+    /// As [`App::index_add`].
+    pub async fn index_synonyms(
+        &self,
+        path: &Path,
+        on_progress: &ProgressFn,
+    ) -> Result<(RefreshSummary, Vec<Synonym>)> {
+        let opened = folders::open(&self.settings, &[path.to_owned()], None).await?;
+        let Some(folder) = opened.into_iter().next() else {
+            return Err(no_search_error());
+        };
+        let on_refresh = Arc::clone(on_progress);
+        let refreshed = folders::refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
+        let synonyms = folders::spawn_blocking(move || folder.synonyms()).await?;
+        Ok((refreshed, synonyms))
     }
 
     /// Removes the index of the folder at `path`, not the folder. Returns whether there was one.

@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::known_models::BUNDLED;
 use crate::config::{ServiceConfig, Settings};
 use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex};
 use ibid_core::{Error, ErrorKind, Result};
@@ -19,10 +20,8 @@ use ibid_encoder::Bert as LocalModel;
 use ibid_index::semantic::HttpEmbedder as LocalModel;
 
 /// The prefix of the directory of a model that runs in this process.
-const LOCAL: &str = "local:";
+pub(super) const LOCAL: &str = "local:";
 
-/// The model that comes with Ibid: a directory below the directory of models.
-const BUNDLED: &str = "all-MiniLM-L6-v2";
 /// The most passages without a vector for which a question waits, if the model that comes with Ibid makes them: about two
 /// seconds on two cores.
 const MAX_MISSING_VECTORS: usize = 200;
@@ -92,8 +91,8 @@ fn bundled_model(settings: &Settings) -> Result<Option<Arc<LocalModel>>> {
 }
 
 /// The directory of the model that comes with Ibid: below `models_dir`; else in `models` beside the program or beside the `target`
-/// that it was built in, or in `share/ibid/models`, as in a package.
-fn bundled_dir(settings: &Settings) -> Option<PathBuf> {
+/// that it was built in, or in `share/ibid/models`, as in a package; else where `ibid models get` installs models.
+pub(super) fn bundled_dir(settings: &Settings) -> Option<PathBuf> {
     if cfg!(not(feature = "embed")) {
         return None;
     }
@@ -106,13 +105,34 @@ fn bundled_dir(settings: &Settings) -> Option<PathBuf> {
                 program.ancestors().find(|dir| dir.file_name().is_some_and(|it| it == "target"));
             let package = beside.parent().map(|dir| dir.join("share/ibid/models"));
             let built = target.and_then(Path::parent).map(|dir| dir.join("models"));
-            [Some(beside.join("models")), package, built].into_iter().flatten().collect()
+            let installed = Some(settings.data_dir.join("models"));
+            [Some(beside.join("models")), package, built, installed].into_iter().flatten().collect()
         }
     };
     places
         .into_iter()
         .map(|dir| dir.join(BUNDLED))
         .find(|dir| dir.join("model.safetensors").is_file())
+}
+
+/// Loads the model in `dir` and embeds a sentence with it.
+///
+/// # Errors
+/// `Setup` if the directory holds no model that can be used.
+pub(super) async fn try_local(dir: &Path) -> Result<()> {
+    let model: Arc<dyn Embedder> = local(dir)?;
+    let vectors = model.embed(&["Rain fell on the roof for two days."]).await?;
+    let sound = |vector: &Vec<f32>| vector.iter().all(|value| value.is_finite());
+    let any = |vector: &Vec<f32>| vector.iter().any(|value| *value != 0.0);
+    if vectors.first().is_some_and(|vector| sound(vector) && any(vector)) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Setup,
+        format!("embedding a sentence with the model in {}", dir.display()),
+    )
+    .with_source("the vector has no direction")
+    .with_hint("the weights may be damaged or of another model; get it from its publisher"))
 }
 
 #[cfg(feature = "embed")]

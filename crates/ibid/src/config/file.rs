@@ -117,18 +117,7 @@ pub fn write(path: &Path, name: &str, value: &str) -> Result<SettingValue> {
         given: RawValue::Text(value.to_owned()),
         origin: SettingOrigin::Flag("config set"),
     })?;
-    let writing = |fault: std::io::Error| {
-        Error::new(ErrorKind::Setup, format!("writing {}", path.display()))
-            .with_source(fault)
-            .with_hint("check the permissions of the file and its directory")
-    };
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(fault) => return Err(writing(fault)),
-    };
-    let mut document: DocumentMut =
-        text.parse().map_err(|fault: toml_edit::TomlError| toml_error(path, &text, &fault))?;
+    let mut document = open(path)?;
     insert(&mut document, setting.name, &value);
     // A later line with the former name would take precedence.
     if let Some((table, key)) = setting.former_name().and_then(|name| name.split_once('.'))
@@ -136,14 +125,54 @@ pub fn write(path: &Path, name: &str, value: &str) -> Result<SettingValue> {
     {
         table.remove(key);
     }
+    save(path, &document)?;
+    Ok(value)
+}
+
+/// Removes one setting from the file at `path`, so that its default applies. Keeps comments and order.
+///
+/// # Errors
+/// `Usage` for an unknown setting, `Setup` when the file cannot be written; the old file then stays.
+pub fn unset(path: &Path, name: &str) -> Result<()> {
+    let setting = find_setting(name)?;
+    let mut document = open(path)?;
+    let mut parts: Vec<&str> = setting.name.split('.').collect();
+    let Some(key) = parts.pop() else { return Ok(()) };
+    let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+    for part in parts {
+        table = table.and_then(|it| it.get_mut(part)).and_then(Item::as_table_like_mut);
+    }
+    match table.and_then(|table| table.remove(key)) {
+        Some(_) => save(path, &document),
+        None => Ok(()),
+    }
+}
+
+fn write_error(path: &Path, fault: std::io::Error) -> Error {
+    Error::new(ErrorKind::Setup, format!("writing {}", path.display()))
+        .with_source(fault)
+        .with_hint("check the permissions of the file and its directory")
+}
+
+/// The file at `path`; empty if there is none.
+fn open(path: &Path) -> Result<DocumentMut> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(fault) => return Err(write_error(path, fault)),
+    };
+    text.parse().map_err(|fault: toml_edit::TomlError| toml_error(path, &text, &fault))
+}
+
+fn save(path: &Path, document: &DocumentMut) -> Result<()> {
+    let writing = |fault| write_error(path, fault);
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir).map_err(writing)?;
     }
     // Written to a temporary file and renamed: a crash or a full disk leaves the old file intact.
     let temporary = path.with_extension("toml.new");
     std::fs::write(&temporary, document.to_string()).map_err(writing)?;
-    std::fs::rename(&temporary, path).map_err(writing)?;
-    Ok(value)
+    std::fs::rename(&temporary, path).map_err(writing)
 }
 
 fn insert(document: &mut DocumentMut, name: &str, value: &SettingValue) {

@@ -31,7 +31,7 @@ pub struct Settings {
     pub telemetry: TelemetryConfig,
     /// The directory of folder indexes and of the web cache.
     pub cache_dir: PathBuf,
-    /// Directory of the models that come with Ibid; empty to look around the program.
+    /// Directory of embedding models; empty to look around the program and in `data_dir`.
     #[serde(default)]
     pub models_dir: PathBuf,
     /// Folders that are always searched.

@@ -149,7 +149,7 @@ const AFTER_ROLES: &[Setting] = &[
     setting("embedding.model", SettingKind::Text, "", &[],
         "Embedding model, for search and ranking by meaning: `local:DIR` with the files of a small BERT, `provider:model`, or `none`; if unset, the model that comes with Ibid"),
     setting("models_dir", SettingKind::Text, "", &[],
-        "Directory of the models that come with Ibid; if unset, `models` beside the program or in the clone that it was built in, or `../share/ibid/models`"),
+        "Directory of embedding models, also of those that `ibid models get` installs; if unset, they are installed in `models` in `data_dir`, and the one that comes with Ibid is looked for beside the program, in the clone that it was built in and in `../share/ibid/models`"),
     setting("embedding.base_url", SettingKind::Text, "", &["OPENAI_EMBEDDING_BASE_URL"],
         "Base URL of the embedding server, if not the provider's"),
     setting("embedding.api_key_env", SettingKind::Text, "", &[],

@@ -18,7 +18,7 @@ use crate::prompts;
 use crate::prompts::Phrases;
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId};
+use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId, Synonym};
 
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
@@ -240,17 +240,35 @@ impl RelevanceScorer {
             let Some((long, short)) = abbreviation(text, at) else {
                 continue;
             };
-            let short = self.lexicon.id(&short.to_lowercase());
-            let long = self.lexicon.id_set(long);
-            let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
-            let bears = asked(&short) || long.iter().all(asked);
-            if bears
-                && !long.is_empty()
-                && self.aliases.len() < MAX_ALIASES
-                && !self.aliases.iter().any(|alias| alias.0 == short)
-            {
-                self.aliases.push((short, long));
+            self.learn_alias(long, short);
+        }
+    }
+
+    /// Learns the names in the queries that folders explain by other names.
+    pub(crate) fn learn_synonyms(&mut self, synonyms: &[Synonym]) {
+        for synonym in synonyms {
+            // One of the two must be a single word, which stands for the other.
+            let is_word = |name: &str| !name.trim().contains(' ');
+            match (is_word(&synonym.other), is_word(&synonym.name)) {
+                (true, _) => self.learn_alias(&synonym.name, &synonym.other),
+                (false, true) => self.learn_alias(&synonym.other, &synonym.name),
+                (false, false) => {}
             }
+        }
+    }
+
+    /// Learns that `short` stands for `long` if the question has one of the two.
+    fn learn_alias(&mut self, long: &str, short: &str) {
+        let short = self.lexicon.id(&short.to_lowercase());
+        let long = self.lexicon.id_set(long);
+        let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
+        let bears = asked(&short) || long.iter().all(asked);
+        if bears
+            && !long.is_empty()
+            && self.aliases.len() < MAX_ALIASES
+            && !self.aliases.iter().any(|alias| alias.0 == short)
+        {
+            self.aliases.push((short, long));
         }
     }
 

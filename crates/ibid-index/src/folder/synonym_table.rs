@@ -1,0 +1,195 @@
+//! The synonyms of an index, learned from its documents, by the words that a query may have.
+use std::collections::{BTreeMap, HashMap};
+
+use tantivy::DocSet;
+use tantivy::TERMINATED;
+use tantivy::schema::IndexRecordOption;
+
+use super::find_synonyms::{find_synonyms, is_short_form, singular_short};
+use super::snapshot::IndexSnapshot;
+use super::terms::fold_accents;
+use ibid_core::domain::words::{self, is_stop_word, tokens};
+use ibid_core::domain::{Page, Synonym};
+
+/// Synonyms that are kept, those of the most documents first.
+const MAX_SYNONYMS: usize = 50_000;
+/// Synonyms of a document that are learned.
+const MAX_OF_DOCUMENT: usize = 200;
+/// Stands between the two names in a value of the field.
+const SEPARATOR: char = '\u{1f}';
+
+/// One word of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NameWord {
+    /// Its stem, with accents folded, as in the index.
+    pub(super) stem: String,
+    /// Whether it is a stop word.
+    pub(super) stop: bool,
+    /// The token that it is part of, as written.
+    pub(super) written: String,
+}
+
+/// The words of a name or a query. A hyphenated word gives its parts.
+pub(super) fn name_words(text: &str) -> Vec<NameWord> {
+    let mut found = Vec::new();
+    for token in tokens(text) {
+        let written = &text[token.span];
+        let lower = fold_accents(token.text);
+        for part in lower.split(['-', '‐', '‑']).filter(|part| !part.is_empty()) {
+            let stop = is_stop_word(part);
+            let stem = if stop { part.to_owned() } else { words::stem(part) };
+            found.push(NameWord { stem, stop, written: written.to_owned() });
+        }
+    }
+    found
+}
+
+/// The stems of a name, by which its spellings are the same.
+fn name_key(name: &str) -> Vec<String> {
+    name_words(name).into_iter().map(|word| word.stem).collect()
+}
+
+/// The values of the field `synonym` for a document: each pair of names that it explains, once.
+pub(super) fn synonym_values(page: &Page) -> Vec<String> {
+    let sentences: Vec<&str> = (0..page.sentences().len()).map(|n| page.sentence(n)).collect();
+    let mut by_key = BTreeMap::new();
+    for (name, other) in find_synonyms(&page.title, &sentences) {
+        let keys = (name_key(&name), name_key(&other));
+        if !keys.0.is_empty() && !keys.1.is_empty() && keys.0 != keys.1 {
+            by_key.entry(keys).or_insert_with(|| format!("{name}{SEPARATOR}{other}"));
+        }
+    }
+    by_key.into_values().take(MAX_OF_DOCUMENT).collect()
+}
+
+/// A synonym in a query: which it is, and the words of the query that are one of its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SynonymMatch {
+    /// Its number in [`SynonymTable::all`].
+    pub(super) nth: usize,
+    /// Whether the query has the full name; else it has the other one.
+    pub(super) has_name: bool,
+    /// The words of the query.
+    pub(super) words: std::ops::Range<usize>,
+}
+
+/// The synonyms of an index.
+#[derive(Default)]
+pub(super) struct SynonymTable {
+    /// Those of the most documents first.
+    pub(super) all: Vec<Synonym>,
+    /// By the first stem of a name: the stems of the name, the number of the synonym, and whether it is the full name.
+    by_stem: HashMap<String, Vec<(Vec<String>, usize, bool)>>,
+}
+
+impl SynonymTable {
+    /// Reads the synonyms of all documents that are not deleted.
+    pub(super) fn load(view: &IndexSnapshot) -> tantivy::Result<SynonymTable> {
+        // By the stems of both names: the spellings with the number of documents that have each.
+        let mut by_key: BTreeMap<_, BTreeMap<String, u64>> = BTreeMap::new();
+        for (value, documents) in documents_by_value(view)? {
+            let Some((name, other)) = value.split_once(SEPARATOR) else {
+                continue;
+            };
+            let spellings = by_key.entry((name_key(name), name_key(other))).or_default();
+            *spellings.entry(value.clone()).or_default() += documents;
+        }
+        let mut found: Vec<_> = by_key
+            .into_iter()
+            .filter_map(|(keys, spellings)| {
+                let documents = spellings.values().sum();
+                // The most frequent spelling, the first of several.
+                let shown = spellings.into_iter().rev().max_by_key(|pair| pair.1)?.0;
+                let (name, other) = shown.split_once(SEPARATOR)?;
+                let synonym = Synonym { name: name.to_owned(), other: other.to_owned(), documents };
+                Some((keys, synonym))
+            })
+            .collect();
+        found.sort_by(|a, b| b.1.documents.cmp(&a.1.documents).then_with(|| a.0.cmp(&b.0)));
+        found.truncate(MAX_SYNONYMS);
+        let mut table = SynonymTable::default();
+        for (nth, ((name, other), synonym)) in found.into_iter().enumerate() {
+            table.all.push(synonym);
+            for (key, is_name) in [(name, true), (other, false)] {
+                let first = key.first().cloned().unwrap_or_default();
+                table.by_stem.entry(first).or_default().push((key, nth, is_name));
+            }
+        }
+        Ok(table)
+    }
+
+    /// The synonyms of which `query` has a name. Of names that overlap, only the longest counts. `is_usual` says of a short
+    /// form that the query has in lower case whether the documents mean it with the word.
+    pub(super) fn matches(
+        &self,
+        query: &[NameWord],
+        is_usual: &dyn Fn(&Synonym, &str) -> tantivy::Result<bool>,
+    ) -> tantivy::Result<Vec<SynonymMatch>> {
+        let mut found: Vec<SynonymMatch> = Vec::new();
+        let mut at = 0;
+        while at < query.len() {
+            let mut longest = 1;
+            let mut here: Vec<SynonymMatch> = Vec::new();
+            for (key, nth, is_name) in self.by_stem.get(&query[at].stem).into_iter().flatten() {
+                let many = key.len();
+                let has_all = query.len() - at >= many
+                    && key.iter().zip(&query[at..]).all(|(stem, word)| *stem == word.stem);
+                if !has_all || many < longest {
+                    continue;
+                }
+                let synonym = &self.all[*nth];
+                let name = if *is_name { &synonym.name } else { &synonym.other };
+                let written = singular_short(&query[at].written);
+                let differs = is_short_form(name) && written != name;
+                if differs
+                    && (has_capital(written)
+                        || query[at].stop
+                        || !is_usual(synonym, &query[at].stem)?)
+                {
+                    continue;
+                }
+                if many > longest {
+                    here.clear();
+                    longest = many;
+                }
+                here.push(SynonymMatch { nth: *nth, has_name: *is_name, words: at..at + many });
+            }
+            found.append(&mut here);
+            at += longest;
+        }
+        Ok(found)
+    }
+}
+
+fn has_capital(text: &str) -> bool {
+    text.contains(char::is_uppercase)
+}
+
+/// Each value of the field `synonym`, with the number of documents that have it.
+fn documents_by_value(view: &IndexSnapshot) -> tantivy::Result<BTreeMap<String, u64>> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for (_, segment) in view.segments() {
+        let index = segment.inverted_index(view.fields.synonym)?;
+        let mut values = index.terms().stream()?;
+        while values.advance() {
+            let documents = match segment.alive_bitset() {
+                None => u64::from(values.value().doc_freq),
+                Some(alive) => {
+                    let option = IndexRecordOption::Basic;
+                    let mut rows = index.read_postings_from_terminfo(values.value(), option)?;
+                    let mut many = 0;
+                    while rows.doc() != TERMINATED {
+                        many += u64::from(alive.is_alive(rows.doc()));
+                        rows.advance();
+                    }
+                    many
+                }
+            };
+            if documents > 0 {
+                let value = String::from_utf8_lossy(values.key()).into_owned();
+                *found.entry(value).or_default() += documents;
+            }
+        }
+    }
+    Ok(found)
+}

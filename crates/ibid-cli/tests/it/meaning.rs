@@ -60,7 +60,7 @@ async fn folder(dir: &std::path::Path, embedder: Arc<ThreeMatters>) -> Folder {
     folder.with_semantic_index(SemanticIndex {
         embedder,
         vectors: sqlite(dir).await,
-        max_missing: usize::MAX,
+        max_passages: usize::MAX,
     })
 }
 
@@ -79,14 +79,14 @@ async fn a_document_is_found_by_what_it_means_and_its_vector_is_made_once() {
     std::fs::write(docs.join("b.txt"), "A shower fell on the town.").unwrap();
     folder.refresh(&mut |_| {}).unwrap();
     assert!(titles(&folder, "dogs").await.is_empty(), "no vectors yet");
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 2);
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 2);
     assert_eq!(titles(&folder, "dogs").await[0], "a");
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 0);
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 0);
 
     std::fs::remove_file(docs.join("a.txt")).unwrap();
     std::fs::write(docs.join("c.txt"), "A coin was found in the well.").unwrap();
     folder.refresh(&mut |_| {}).unwrap();
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 1);
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 1);
     assert_eq!(titles(&folder, "money").await[0], "c");
     assert_eq!(embedder.asked.load(Ordering::SeqCst), 3 + 3, "three passages, three queries");
 }

@@ -12,6 +12,7 @@ use super::filter::Filter;
 use super::hits::{self, SearchHit};
 use super::index_dir::{IndexDir, IndexLabel, index_error};
 use super::options::FolderOptions;
+use super::rank;
 use super::refresh::{IndexProgress, RefreshJob, RefreshSummary};
 use super::rows::page_rows;
 use super::schema::{IndexFields, VERSION};
@@ -234,6 +235,18 @@ impl FolderIndex {
     ) -> Result<Vec<Page>> {
         self.with_index("searching the index", |index| {
             hits::pages_at(&index.snapshot, host, accept, n)
+        })
+    }
+
+    /// The `n` passages that match the words of `query` best, best first: the key of the vector and the address.
+    pub(super) fn first_passages(
+        &self,
+        query: &str,
+        n: usize,
+        filter: &Filter,
+    ) -> Result<Vec<(u64, DocAddress)>> {
+        self.with_index("searching the index", |index| {
+            rank::first_passages(index, query, n, filter)
         })
     }
 

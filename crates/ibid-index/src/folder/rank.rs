@@ -7,12 +7,12 @@
 //! 3. Words that the best passages share are added to the query with a low weight ([`super::feedback`]).
 //! 4. Documents of a publisher or a date that the query mentions gain. If it mentions several publishers, each further
 //!    document of one counts for less ([`super::mentions`]).
-//! 5. If passages have vectors, those similar to the query gain too ([`super::semantic`]).
+//! 5. Passages similar to the query gain too: of all, if all have vectors, else of the first by words ([`super::passage_vectors`]).
 //! 6. The score of a document is that of its best passage and a small share of the others ([`super::documents`]).
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine, science, aerodynamics,
 //! electronics, news, Wikipedia) as those that help on all, not best on one; `evals retrieve` measures them.
-use tantivy::DocId;
+use tantivy::{DocAddress, DocId};
 
 use super::documents::{RankedDocument, by_document, top_rows};
 use super::feedback::feedback;
@@ -40,6 +40,39 @@ pub(super) fn rank(
     near: &[(u64, f32)],
 ) -> tantivy::Result<Vec<RankedDocument>> {
     let view = &index.snapshot;
+    let (mut scores, mentions) = word_scores(index, query, filter)?;
+    if !near.is_empty() {
+        semantic::add_similarity(view, near, &mut scores)?;
+        apply_filter(view, filter, &mut scores)?;
+    }
+    let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
+    mentions.diversify(view, &mut ranked)?;
+    Ok(ranked)
+}
+
+/// The `n` passages that the words of `query` rank first, best first: the key of the vector and the address. Ties with the last
+/// are in the order of documents.
+pub(super) fn first_passages(
+    index: &SearchIndex,
+    query: &str,
+    n: usize,
+    filter: &Filter,
+) -> tantivy::Result<Vec<(u64, DocAddress)>> {
+    let view = &index.snapshot;
+    let (scores, _) = word_scores(index, query, filter)?;
+    let best = top_passages(view, &scores, n);
+    let keyed =
+        best.iter().map(|it| Ok(view.vector_key(it.row)?.map(|key| (key, view.address(it.row)))));
+    Ok(keyed.collect::<tantivy::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The score of every row by the words of `query`, and the publishers and days that it mentions.
+fn word_scores(
+    index: &SearchIndex,
+    query: &str,
+    filter: &Filter,
+) -> tantivy::Result<(Vec<f32>, QueryMentions)> {
+    let view = &index.snapshot;
     let disk = DiskTermIndex::new(view);
     let lexicon: &dyn TermIndex = match index.memory_index()? {
         Some(memory) => memory,
@@ -52,7 +85,7 @@ pub(super) fn rank(
     }
     apply_filter(view, filter, &mut scores)?;
     let weight: f32 = wanted.iter().map(|it| it.idf).sum();
-    let mut best = top_passages(view, &scores);
+    let mut best = top_passages(view, &scores, MAX_RERANKED);
     let rows: Vec<RowId> = best.iter().map(|it| it.row).collect();
     let bonuses = proximity(lexicon, &wanted, &sequence, &rows)?;
     for (at, bonus) in best.iter_mut().zip(bonuses) {
@@ -68,13 +101,7 @@ pub(super) fn rank(
     }
     let mentions = QueryMentions::find(view, query)?;
     mentions.boost(view, &mut scores)?;
-    if !near.is_empty() {
-        semantic::add_similarity(view, near, &mut scores)?;
-        apply_filter(view, filter, &mut scores)?;
-    }
-    let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
-    mentions.diversify(view, &mut ranked)?;
-    Ok(ranked)
+    Ok((scores, mentions))
 }
 
 /// Sets the scores of rows that the filter excludes to 0.
@@ -94,14 +121,14 @@ fn apply_filter(view: &IndexSnapshot, filter: &Filter, scores: &mut [f32]) -> ta
     Ok(())
 }
 
-/// The best passages by their score so far, best first; ties in the order of documents.
-fn top_passages(view: &IndexSnapshot, scores: &[f32]) -> Vec<ScoredRow> {
-    let mut found = top_rows(scores, MAX_RERANKED);
+/// The best `n` passages by their score so far, best first; ties in the order of documents.
+fn top_passages(view: &IndexSnapshot, scores: &[f32], n: usize) -> Vec<ScoredRow> {
+    let mut found = top_rows(scores, n);
     found.sort_unstable_by(|a, b| {
         let by_place = || view.document_position(a.row).cmp(&view.document_position(b.row));
         b.score.total_cmp(&a.score).then_with(by_place)
     });
-    found.truncate(MAX_RERANKED);
+    found.truncate(n);
     found
 }
 

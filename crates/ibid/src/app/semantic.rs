@@ -23,9 +23,6 @@ const LOCAL: &str = "local:";
 
 /// The model that comes with Ibid: a directory below the directory of models.
 const BUNDLED: &str = "all-MiniLM-L6-v2";
-/// The most passages without a vector for which a question waits, if the model that comes with Ibid makes them: about two
-/// seconds on two cores.
-const MAX_MISSING_VECTORS: usize = 200;
 
 /// The embedding model of the settings, else the one that comes with Ibid, if it is found. Makes no call.
 ///
@@ -217,7 +214,6 @@ pub(super) async fn folder_vectors(
             )?)
         }
     };
-    let max_missing =
-        if settings.embedding.model.is_empty() { MAX_MISSING_VECTORS } else { usize::MAX };
-    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors, max_missing })
+    let max_passages = settings.vectors.max_passages as usize;
+    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors, max_passages })
 }

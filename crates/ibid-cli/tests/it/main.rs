@@ -66,4 +66,5 @@ mod traces;
 mod turns;
 mod unaided;
 mod unasserted;
+mod vectors;
 mod viewed;

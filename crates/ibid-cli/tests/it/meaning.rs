@@ -126,6 +126,7 @@ async fn keeps_its_word(index: &dyn VectorIndex) {
     let both = [vector(far, "file:///a", [1.0, 0.0]), vector(1, "file:///a/b", [0.6, 0.8])];
     index.upsert(&both).await.unwrap();
     assert_eq!(index.missing_keys(&[1, 2, far]).await.unwrap(), [2]);
+    assert_eq!(index.get(&[2, far]).await.unwrap(), [(far, vec![1.0, 0.0])]);
     assert!(index.url_exists("file:///a").await.unwrap());
     assert!(!index.url_exists("file:///").await.unwrap(), "a part of an address is another");
     let found = index.nearest(&[1.0, 0.0], 5).await.unwrap();
@@ -177,7 +178,7 @@ impl Points {
             ("GET", "") | ("PUT", "/index?wait=true") => json!({}),
             ("POST", "/points") => {
                 let known = ids(&body["ids"]).into_iter().filter(|it| self.all.contains_key(it));
-                known.map(|it| json!({"id": it})).collect()
+                known.map(|it| json!({"id": it, "vector": self.all[&it].0})).collect()
             }
             ("PUT", "/points?wait=true") => {
                 for it in body["points"].as_array().unwrap() {

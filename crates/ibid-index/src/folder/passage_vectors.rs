@@ -69,10 +69,10 @@ struct Missing {
 }
 
 impl Missing {
-    /// The count if `made` of them have got a vector.
-    fn count(&self, made: usize) -> VectorCount {
+    /// The count if `done` of them have got a vector, `made` by this process.
+    fn count(&self, done: usize, made: usize) -> VectorCount {
         let passages = self.places.len() as u64;
-        let lacking = if self.too_many { self.places.len() } else { self.keys.len() - made };
+        let lacking = if self.too_many { self.places.len() } else { self.keys.len() - done };
         VectorCount {
             passages,
             with_vector: passages - lacking as u64,
@@ -130,7 +130,7 @@ impl PassageVectors {
         self.renew_time();
         let missing = self.missing().await?;
         if missing.keys.is_empty() || missing.keys.len() > most {
-            return Ok(missing.count(0));
+            return Ok(missing.count(0, 0));
         }
         let total = missing.keys.len() as u64;
         let embedded = |done: usize| IndexProgress {
@@ -139,49 +139,51 @@ impl PassageVectors {
             documents: 0,
             embedding: true,
         };
-        let mut done = 0;
+        let (mut done, mut made) = (0, 0);
         for keys in missing.keys.chunks(BATCH) {
             on(embedded(done));
             let places = keys.iter().map(|key| (*key, missing.places[key])).collect();
-            self.make(places).await?;
+            made += self.make(places).await?;
             done += keys.len();
         }
         on(embedded(done));
         self.complete.store(true, Ordering::Relaxed);
-        Ok(missing.count(done))
+        Ok(missing.count(done, made))
     }
 
     /// Makes the missing vectors in small batches, with pauses.
     pub(super) async fn update_beside(&self) -> Result<VectorCount> {
         let missing = self.missing().await?;
+        let mut made = 0;
         for keys in missing.keys.chunks(SMALL_BATCH) {
             let began = Instant::now();
             let places = keys.iter().map(|key| (*key, missing.places[key])).collect();
-            self.make(places).await?;
+            made += self.make(places).await?;
             sleep(began.elapsed() * REST).await;
         }
         if !missing.too_many {
             self.complete.store(true, Ordering::Relaxed);
         }
-        Ok(missing.count(missing.keys.len()))
+        Ok(missing.count(missing.keys.len(), made))
     }
 
-    /// Makes and stores the vectors of the passages at `places` that have none yet.
-    async fn make(&self, mut places: Vec<(u64, DocAddress)>) -> Result<()> {
+    /// Makes and stores the vectors of the passages at `places` that have none yet. Returns how many.
+    async fn make(&self, mut places: Vec<(u64, DocAddress)>) -> Result<usize> {
         let _one = self.making.lock().await;
         // A search or another process may have made some.
         let keys: Vec<u64> = places.iter().map(|place| place.0).collect();
         let missing = self.semantic.vectors.missing_keys(&keys).await?;
         places.retain(|place| missing.contains(&place.0));
         if places.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
+        let made = places.len();
         let index = Arc::clone(&self.index);
         let passages = run_blocking(move || index.passage_texts(&places)).await??;
         crash_point("vectors.before_commit");
         self.semantic.embed(passages).await?;
         crash_point("vectors.after_commit");
-        Ok(())
+        Ok(made)
     }
 
     /// The keys of passages similar to `query`, the most similar first: of all passages if all have a vector, else of those that
@@ -206,7 +208,9 @@ impl PassageVectors {
             let places = missing.iter().map(|key| (*key, places[key])).collect();
             // What is not made by then is not waited for, such as the answer of a slow server.
             match timeout(left.saturating_sub(began.elapsed()), self.make(places)).await {
-                Ok(made) => made?,
+                Ok(made) => {
+                    made?;
+                }
                 Err(_) => break,
             }
             missing = rest;

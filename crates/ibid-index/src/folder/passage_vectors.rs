@@ -2,17 +2,16 @@
 //!
 //! Until all are there, the words choose the passages that meaning ranks: a search by meaning over half of a folder would favour
 //! that half.
-use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tantivy::DocAddress;
 use tokio::time::{sleep, timeout};
 
 use super::filter::Filter;
 use super::folder_index::FolderIndex;
+use super::hash::short_hash;
 use super::refresh::IndexProgress;
 use super::semantic::{SemanticIndex, similarities};
 use ibid_core::ports::crash_point;
@@ -61,21 +60,20 @@ pub(super) struct PassageVectors {
     making: tokio::sync::Mutex<()>,
 }
 
-/// The passages of a folder: those without a vector, and all.
+/// The passages of a folder: the keys of those without a vector, and the number of all.
 struct Missing {
     keys: Vec<u64>,
-    places: BTreeMap<u64, DocAddress>,
+    passages: usize,
     too_many: bool,
 }
 
 impl Missing {
     /// The count if `done` of them have got a vector, `made` by this process.
     fn count(&self, done: usize, made: usize) -> VectorCount {
-        let passages = self.places.len() as u64;
-        let lacking = if self.too_many { self.places.len() } else { self.keys.len() - done };
+        let lacking = if self.too_many { self.passages } else { self.keys.len() - done };
         VectorCount {
-            passages,
-            with_vector: passages - lacking as u64,
+            passages: self.passages as u64,
+            with_vector: (self.passages - lacking) as u64,
             made: made as u64,
             too_many: self.too_many,
         }
@@ -105,20 +103,18 @@ impl PassageVectors {
     /// Deletes the vectors of passages that are gone, and finds the passages that have none.
     async fn missing(&self) -> Result<Missing> {
         let index = Arc::clone(&self.index);
-        let places = run_blocking(move || index.vector_keys()).await??;
-        if places.len() > self.semantic.max_passages {
+        let keys = run_blocking(move || index.vector_keys()).await??;
+        let passages = keys.len();
+        if passages > self.semantic.max_passages {
             self.complete.store(false, Ordering::Relaxed);
-            return Ok(Missing { keys: Vec::new(), places, too_many: true });
+            return Ok(Missing { keys: Vec::new(), passages, too_many: true });
         }
-        let keys: Vec<u64> = places.keys().copied().collect();
         let mut missing = self.semantic.prune(&keys).await?;
         self.complete.store(missing.is_empty(), Ordering::Relaxed);
-        if !missing.is_empty() {
-            // Two processes that begin at different passages share the work.
-            let at = std::process::id() as usize % missing.len();
-            missing.rotate_left(at);
-        }
-        Ok(Missing { keys: missing, places, too_many: false })
+        // Each process has an order of its own, so that two share the work.
+        let process = std::process::id().to_le_bytes();
+        missing.sort_by_cached_key(|key| short_hash(&[&process, &key.to_le_bytes()]));
+        Ok(Missing { keys: missing, passages, too_many: false })
     }
 
     /// Makes the missing vectors, unless they are more than `most`. Searches may make vectors for some time again.
@@ -142,8 +138,7 @@ impl PassageVectors {
         let (mut done, mut made) = (0, 0);
         for keys in missing.keys.chunks(BATCH) {
             on(embedded(done));
-            let places = keys.iter().map(|key| (*key, missing.places[key])).collect();
-            made += self.make(places).await?;
+            made += self.make(keys).await?;
             done += keys.len();
         }
         on(embedded(done));
@@ -157,29 +152,25 @@ impl PassageVectors {
         let mut made = 0;
         for keys in missing.keys.chunks(SMALL_BATCH) {
             let began = Instant::now();
-            let places = keys.iter().map(|key| (*key, missing.places[key])).collect();
-            made += self.make(places).await?;
+            made += self.make(keys).await?;
             sleep(began.elapsed() * REST).await;
         }
-        if !missing.too_many {
-            self.complete.store(true, Ordering::Relaxed);
-        }
-        Ok(missing.count(missing.keys.len(), made))
+        // A refresh may have found new passages meanwhile.
+        Ok(self.missing().await?.count(0, made))
     }
 
-    /// Makes and stores the vectors of the passages at `places` that have none yet. Returns how many.
-    async fn make(&self, mut places: Vec<(u64, DocAddress)>) -> Result<usize> {
+    /// Makes and stores the vectors of the passages under `keys` that have none yet. Returns how many.
+    async fn make(&self, keys: &[u64]) -> Result<usize> {
         let _one = self.making.lock().await;
         // A search or another process may have made some.
-        let keys: Vec<u64> = places.iter().map(|place| place.0).collect();
-        let missing = self.semantic.vectors.missing_keys(&keys).await?;
-        places.retain(|place| missing.contains(&place.0));
-        if places.is_empty() {
+        let keys = self.semantic.vectors.missing_keys(keys).await?;
+        if keys.is_empty() {
             return Ok(0);
         }
-        let made = places.len();
         let index = Arc::clone(&self.index);
-        let passages = run_blocking(move || index.passage_texts(&places)).await??;
+        // Those of a file that has changed since are not there any more.
+        let passages = run_blocking(move || index.passage_texts(&keys)).await??;
+        let made = passages.len();
         crash_point("vectors.before_commit");
         self.semantic.embed(passages).await?;
         crash_point("vectors.after_commit");
@@ -193,21 +184,18 @@ impl PassageVectors {
             return self.semantic.nearest(query).await;
         }
         let (index, text, filter) = (Arc::clone(&self.index), query.to_owned(), filter.clone());
-        let found = run_blocking(move || index.first_passages(&text, MAX_RANKED, &filter));
-        let found = found.await??;
-        if found.is_empty() {
+        let first = run_blocking(move || index.first_passages(&text, MAX_RANKED, &filter));
+        let keys = first.await??;
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let keys: Vec<u64> = found.iter().map(|place| place.0).collect();
         let mut missing = self.semantic.vectors.missing_keys(&keys).await?;
-        let places: HashMap<u64, DocAddress> = found.into_iter().collect();
         let began = Instant::now();
         let left = *self.left();
         while !missing.is_empty() && began.elapsed() < left {
             let rest = missing.split_off(missing.len().min(SMALL_BATCH));
-            let places = missing.iter().map(|key| (*key, places[key])).collect();
             // What is not made by then is not waited for, such as the answer of a slow server.
-            match timeout(left.saturating_sub(began.elapsed()), self.make(places)).await {
+            match timeout(left.saturating_sub(began.elapsed()), self.make(&missing)).await {
                 Ok(made) => {
                     made?;
                 }

@@ -12,7 +12,9 @@
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine, science, aerodynamics,
 //! electronics, news, Wikipedia) as those that help on all, not best on one; `evals retrieve` measures them.
-use tantivy::{DocAddress, DocId};
+use std::collections::HashSet;
+
+use tantivy::DocId;
 
 use super::documents::{RankedDocument, by_document, top_rows};
 use super::feedback::feedback;
@@ -50,20 +52,22 @@ pub(super) fn rank(
     Ok(ranked)
 }
 
-/// The `n` passages that the words of `query` rank first, best first: the key of the vector and the address. Ties with the last
-/// are in the order of documents.
+/// The keys of the vectors of the `n` passages that the words of `query` rank first, best first; ties in the order of documents.
 pub(super) fn first_passages(
     index: &SearchIndex,
     query: &str,
     n: usize,
     filter: &Filter,
-) -> tantivy::Result<Vec<(u64, DocAddress)>> {
+) -> tantivy::Result<Vec<u64>> {
     let view = &index.snapshot;
     let (scores, _) = word_scores(index, query, filter)?;
-    let best = top_passages(view, &scores, n);
-    let keyed =
-        best.iter().map(|it| Ok(view.vector_key(it.row)?.map(|key| (key, view.address(it.row)))));
-    Ok(keyed.collect::<tantivy::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    let mut keys = Vec::with_capacity(n);
+    let mut seen = HashSet::with_capacity(n);
+    for passage in top_passages(view, &scores, n) {
+        // Equal passages share a vector.
+        keys.extend(view.vector_key(passage.row)?.filter(|key| seen.insert(*key)));
+    }
+    Ok(keys)
 }
 
 /// The score of every row by the words of `query`, and the publishers and days that it mentions.

@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tantivy::DocAddress;
-
 use super::field_values::vector_text;
 use super::rows::stored_hit;
 use super::snapshot::IndexSnapshot;
@@ -86,22 +84,33 @@ pub(super) fn similarities(
     found
 }
 
-/// One passage for each key.
-pub(super) fn vector_keys(view: &IndexSnapshot) -> tantivy::Result<BTreeMap<u64, DocAddress>> {
-    let rows = view.vector_rows()?.iter();
-    Ok(rows.map(|row| (row.0, view.address(row.1))).collect())
+/// The keys of the vectors of all passages, each once.
+pub(super) fn vector_keys(view: &IndexSnapshot) -> tantivy::Result<Vec<u64>> {
+    let mut keys: Vec<u64> = view.vector_rows()?.iter().map(|row| row.0).collect();
+    keys.dedup();
+    Ok(keys)
 }
 
-/// The words of the passages at the given keys and addresses.
+/// The words of the passages under `keys`, one for each key that there is.
 pub(super) fn passage_texts(
     view: &IndexSnapshot,
-    wanted: &[(u64, DocAddress)],
+    keys: &[u64],
 ) -> tantivy::Result<Vec<PassageText>> {
-    let row = |(key, at): &(u64, DocAddress)| {
-        let hit = stored_hit(view, *at)?;
-        Ok(PassageText { key: *key, text: vector_text(&hit.title, &hit.text), url: hit.url })
-    };
-    wanted.iter().map(row).collect()
+    let rows = view.vector_rows()?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let at = rows.partition_point(|row| row.0 < *key);
+        let Some((_, row)) = rows.get(at).filter(|row| row.0 == *key) else {
+            continue;
+        };
+        let hit = stored_hit(view, view.address(*row))?;
+        found.push(PassageText {
+            key: *key,
+            text: vector_text(&hit.title, &hit.text),
+            url: hit.url,
+        });
+    }
+    Ok(found)
 }
 
 /// Scales the scores of passages to at most 1 and adds their weighted similarity (a convex combination, which Bruch and

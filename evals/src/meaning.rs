@@ -31,7 +31,7 @@ pub(crate) async fn learnt(
     let folder = folder.with_semantic_index(SemanticIndex {
         embedder: Arc::clone(embedder),
         vectors: Arc::new(vectors),
-        max_missing: usize::MAX,
+        max_passages: usize::MAX,
     });
     folder.update_vectors(&mut |_| {}).await.map_err(|error| error.chain())?;
     Ok(folder)

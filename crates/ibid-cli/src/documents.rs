@@ -15,7 +15,9 @@ use crate::progress::clip;
 use crate::runtime::{block_on, with_app};
 use crate::signals::unless_stopped;
 use crate::sources::all_folders;
-use ibid::app::{ProgressFn, RefreshSummary, SearchHit, check_row, document_reader, semantic};
+use ibid::app::{
+    ProgressFn, RefreshSummary, SearchHit, VectorCount, check_row, document_reader, semantic,
+};
 use ibid::config::{LoadedConfig, ProcessEnv, Settings};
 use ibid_core::domain::Synonym;
 use ibid_core::{Error, ErrorKind, Result};
@@ -265,12 +267,19 @@ pub(super) fn index(
     console: Console,
 ) -> CommandResult {
     with_app(loaded, async |app| match action {
-        IndexAction::Add { folder: path } => {
+        IndexAction::Add { folder: path, json } => {
             let path = PathBuf::from(resolve_folder("DIR", &env.cwd.join(path))?);
             let progress = indexing::progress_fn(console);
             let adding = async { Ok(app.index_add(&path, &progress).await?) };
-            let summary = unless_stopped(console, adding).await?;
-            print_indexed(&path, &summary, console)
+            let (summary, vectors) = unless_stopped(console, adding).await?;
+            // The line of progress ends before the result is printed.
+            drop(progress);
+            print_faults(&summary, console);
+            console.print_line(&match json {
+                true => indexed_json(&path, &summary, vectors),
+                false => indexed_text(&path, &summary, vectors),
+            })?;
+            Ok(ExitStatus::Delivered)
         }
         IndexAction::Ls { json } => {
             for (path, documents, bytes) in app.indexed_folders().await? {
@@ -314,7 +323,8 @@ pub(super) fn index(
     })
 }
 
-fn print_indexed(path: &Path, summary: &RefreshSummary, console: Console) -> CommandResult {
+/// Prints the documents that could not be read.
+fn print_faults(summary: &RefreshSummary, console: Console) {
     if let Some(remark) = summary.unread.summary() {
         console.eprint_line(&format!("{} {remark}", console.err.yellow("not read:")));
     }
@@ -330,7 +340,17 @@ fn print_indexed(path: &Path, summary: &RefreshSummary, console: Console) -> Com
     if summary.busy {
         console.eprint_line("another process is updating this index; nothing was changed");
     }
-    console.print_line(&format!(
+}
+
+fn indexed_json(path: &Path, summary: &RefreshSummary, vectors: VectorCount) -> String {
+    let mut row = json!(summary);
+    row["path"] = json!(path);
+    row["vectors"] = json!(vectors);
+    row.to_string()
+}
+
+fn indexed_text(path: &Path, summary: &RefreshSummary, vectors: VectorCount) -> String {
+    let documents = format!(
         "{} in {}: {} new, {} changed, {} gone, {} as before",
         pluralize(summary.documents, "document"),
         path.display(),
@@ -338,8 +358,15 @@ fn print_indexed(path: &Path, summary: &RefreshSummary, console: Console) -> Com
         summary.changed,
         summary.removed,
         summary.unchanged
-    ))?;
-    Ok(ExitStatus::Delivered)
+    );
+    let VectorCount { passages, with_vector, made, too_many } = vectors;
+    match passages {
+        0 => documents,
+        _ if too_many => format!(
+            "{documents}\n{passages} passages are more than `vectors.max_passages`: meaning ranks what the words find"
+        ),
+        _ => format!("{documents}\n{with_vector} of {passages} passages have a vector: {made} new"),
+    }
 }
 
 /// Prints how large an index is and the names that it has learned, as JSON or as text.

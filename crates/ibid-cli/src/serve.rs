@@ -41,10 +41,12 @@ pub(super) fn serve_with_page(
     page: impl FnOnce(&str) -> String,
 ) -> CommandResult {
     let served = served_resources(&args.folder, loaded, env)?;
+    let folders = served.folders.clone();
     let flags = args.flags();
     log_subscriber::install(console);
     block_on(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let vectors = Arc::clone(&app);
         let server = HttpServer::bind(app, env.clone(), served).await?;
         let addr = server.local_addr()?;
         let url = format!("http://{addr}");
@@ -58,6 +60,7 @@ pub(super) fn serve_with_page(
             () = server.serve(signals.next()) => Ok(ExitStatus::Delivered),
             fault = reloads => Err(fault.into()),
             () = warn_of_missing_sandbox(loaded.settings.clone()) => Ok(ExitStatus::Delivered),
+            () = vectors.keep_vectors(&folders, log_vector_error) => Ok(ExitStatus::Delivered),
         }
     })?
 }
@@ -72,6 +75,11 @@ async fn warn_of_missing_sandbox(settings: Settings) {
         tracing::warn!(found = finding.found, hint, "document_sandbox");
     }
     std::future::pending().await
+}
+
+/// Logs why vectors cannot be made now; they are tried again.
+fn log_vector_error(error: &Error) {
+    tracing::warn!(why = error.chain(), "vectors_not_made");
 }
 
 /// Reloads the settings at each SIGHUP and applies the limits of the queue. Returns only if SIGHUP cannot be handled.
@@ -130,14 +138,17 @@ pub(super) fn serve_mcp(
         return serve(&args, loaded, env, console);
     }
     let served = served_resources(&args.folder, loaded, env)?;
+    let folders = served.folders.clone();
     block_on(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let vectors = Arc::clone(&app);
         let (service, operator, _) = RequestService::open(app, env.clone(), served, None).await?;
         let service = Arc::new(service);
         let mut signals = Signals::listen()?;
         tokio::select! {
             () = Arc::clone(operator.queue()).run() => {}
             () = signals.next() => {}
+            () = vectors.keep_vectors(&folders, |_| {}) => {}
             served = McpServer::local(Arc::clone(&service)).stdio() => served?,
         }
         Ok(ExitStatus::Delivered)

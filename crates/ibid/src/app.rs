@@ -56,7 +56,7 @@ pub use run_handle::RunHandle;
 pub use state::App;
 
 pub use ibid_core::record::{AggregateMetrics, MetricTarget};
-pub use ibid_index::folder::{Filter, IndexProgress, RefreshSummary, SearchHit};
+pub use ibid_index::folder::{Filter, IndexProgress, RefreshSummary, SearchHit, VectorCount};
 pub use ibid_research::attribution::check_row;
 pub use ibid_research::audit;
 pub use ibid_research::audit::Audit;

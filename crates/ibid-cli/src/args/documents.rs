@@ -80,11 +80,14 @@ pub struct CheckArgs {
 /// What to do with the indexes of folders.
 #[derive(Debug, Subcommand)]
 pub enum IndexAction {
-    /// Index a folder, or bring its index up to date
+    /// Index a folder with the vectors of its passages, or bring its index up to date
     Add {
         /// The folder
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// List indexed folders
     Ls {

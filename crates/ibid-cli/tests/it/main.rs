@@ -68,4 +68,5 @@ mod traces;
 mod turns;
 mod unaided;
 mod unasserted;
+mod vectors;
 mod viewed;

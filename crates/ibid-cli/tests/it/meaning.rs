@@ -60,7 +60,7 @@ async fn folder(dir: &std::path::Path, embedder: Arc<ThreeMatters>) -> Folder {
     folder.with_semantic_index(SemanticIndex {
         embedder,
         vectors: sqlite(dir).await,
-        max_missing: usize::MAX,
+        max_passages: usize::MAX,
     })
 }
 
@@ -78,17 +78,17 @@ async fn a_document_is_found_by_what_it_means_and_its_vector_is_made_once() {
     std::fs::write(docs.join("a.txt"), "The hound slept by the fire.").unwrap();
     std::fs::write(docs.join("b.txt"), "A shower fell on the town.").unwrap();
     folder.refresh(&mut |_| {}).unwrap();
-    assert!(titles(&folder, "dogs").await.is_empty(), "no vectors yet");
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 2);
+    assert!(titles(&folder, "dogs").await.is_empty(), "no word and no vectors yet");
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 2);
     assert_eq!(titles(&folder, "dogs").await[0], "a");
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 0);
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 0);
 
     std::fs::remove_file(docs.join("a.txt")).unwrap();
     std::fs::write(docs.join("c.txt"), "A coin was found in the well.").unwrap();
     folder.refresh(&mut |_| {}).unwrap();
-    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap(), 1);
+    assert_eq!(folder.update_vectors(&mut |_| {}).await.unwrap().made, 1);
     assert_eq!(titles(&folder, "money").await[0], "c");
-    assert_eq!(embedder.asked.load(Ordering::SeqCst), 3 + 3, "three passages, three queries");
+    assert_eq!(embedder.asked.load(Ordering::SeqCst), 3 + 2, "three passages, two queries");
 }
 
 #[tokio::test]
@@ -126,6 +126,7 @@ async fn keeps_its_word(index: &dyn VectorIndex) {
     let both = [vector(far, "file:///a", [1.0, 0.0]), vector(1, "file:///a/b", [0.6, 0.8])];
     index.upsert(&both).await.unwrap();
     assert_eq!(index.missing_keys(&[1, 2, far]).await.unwrap(), [2]);
+    assert_eq!(index.get(&[2, far]).await.unwrap(), [(far, vec![1.0, 0.0])]);
     assert!(index.url_exists("file:///a").await.unwrap());
     assert!(!index.url_exists("file:///").await.unwrap(), "a part of an address is another");
     let found = index.nearest(&[1.0, 0.0], 5).await.unwrap();
@@ -177,7 +178,7 @@ impl Points {
             ("GET", "") | ("PUT", "/index?wait=true") => json!({}),
             ("POST", "/points") => {
                 let known = ids(&body["ids"]).into_iter().filter(|it| self.all.contains_key(it));
-                known.map(|it| json!({"id": it})).collect()
+                known.map(|it| json!({"id": it, "vector": self.all[&it].0})).collect()
             }
             ("PUT", "/points?wait=true") => {
                 for it in body["points"].as_array().unwrap() {

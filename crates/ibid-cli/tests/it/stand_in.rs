@@ -390,6 +390,7 @@ pub(crate) fn parts(shelf: &Arc<FakePages>) -> AppComponents {
                     readers: vec![shelf as _],
                     ranker: Arc::new(Unranked),
                     prepare: None,
+                    background: None,
                 })
             })
         }),

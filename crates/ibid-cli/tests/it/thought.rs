@@ -105,6 +105,7 @@ pub(crate) fn doors(models: RoleModels) -> RunProviders {
         readers: vec![pages as _],
         ranker: Arc::new(LexicalRanker),
         prepare: None,
+        background: None,
     }
 }
 

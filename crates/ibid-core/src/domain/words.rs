@@ -64,8 +64,12 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// The English stem of a lower-case word (Snowball). Words of other languages mostly stay unchanged.
+/// The stem of a lower-case word (Snowball): the Russian one of a word in Cyrillic letters, whose names have many cases, else the
+/// English one. Words of other languages mostly stay unchanged.
 pub fn stem(word: &str) -> String {
+    if word.starts_with(|c| matches!(c, '\u{400}'..='\u{4ff}')) {
+        return Stemmer::new(Algorithm::Russian).stem(word).into_owned();
+    }
     let bare = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
     Stemmer::new(Algorithm::English).stem(bare).into_owned()
 }

@@ -25,6 +25,9 @@ pub const CRASH_POINTS: &[&str] = &[
 /// The crash points of updating a folder index. An index that is already up to date passes none of them.
 pub const INDEX_CRASH_POINTS: &[&str] = &["index.before_commit", "index.after_commit"];
 
+/// The crash points of making the vectors of a folder.
+pub const VECTOR_CRASH_POINTS: &[&str] = &["vectors.before_commit", "vectors.after_commit"];
+
 /// Aborts the process, waits or panics at this point if `IBID_CRASH_AT`, `IBID_HOLD_AT` or `IBID_PANIC_AT` names it.
 /// Does nothing in a build without debug assertions, such as a release.
 ///

@@ -43,6 +43,8 @@ pub struct PassageVector {
 pub trait VectorIndex: Send + Sync {
     /// Returns those of `keys` that have no vector, in order.
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>>;
+    /// Returns the vectors of those of `keys` that have one, with their keys, in any order.
+    async fn get(&self, keys: &[u64]) -> Result<Vec<(u64, Vec<f32>)>>;
     /// Stores `vectors`.
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()>;
     /// Removes all vectors except those of `keys`.

@@ -29,7 +29,7 @@ pub use accounts::{
     is_reserved_user,
 };
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
-pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
+pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, VECTOR_CRASH_POINTS, crash_point};
 pub use egress::{Egress, host_and_port, is_loopback_url};
 pub use embedding::{Embedder, PassageVector, VectorIndex, unit_length};
 pub use event_log::{EventFollower, EventLog};

@@ -1,18 +1,17 @@
 //! The index of one folder: opened, refreshed, searched, and rebuilt if it is damaged.
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy};
+use tantivy::{Index, IndexReader, ReloadPolicy};
 
 use super::filter::Filter;
 use super::hits::{self, SearchHit};
 use super::index_dir::{IndexDir, IndexLabel, index_error};
 use super::options::FolderOptions;
-use super::rank::query_synonyms;
+use super::rank::{self, query_synonyms};
 use super::refresh::{IndexProgress, RefreshJob, RefreshSummary};
 use super::rows::page_rows;
 use super::schema::{IndexFields, VERSION};
@@ -248,16 +247,26 @@ impl FolderIndex {
         })
     }
 
-    /// One passage for each key of a vector.
-    pub(super) fn vector_keys(&self) -> Result<BTreeMap<u64, DocAddress>> {
+    /// The keys of the `n` passages that match the words of `query` best, best first.
+    pub(super) fn first_passages(
+        &self,
+        query: &str,
+        n: usize,
+        filter: &Filter,
+    ) -> Result<Vec<u64>> {
+        self.with_index("searching the index", |index| {
+            rank::first_passages(index, query, n, filter)
+        })
+    }
+
+    /// The keys of the vectors of all passages, each once.
+    pub(super) fn vector_keys(&self) -> Result<Vec<u64>> {
         self.with_index("reading the index", |index| semantic::vector_keys(&index.snapshot))
     }
 
-    /// The words of the passages at the given keys and addresses.
-    pub(super) fn passage_texts(&self, wanted: &[(u64, DocAddress)]) -> Result<Vec<PassageText>> {
-        self.with_index("reading the index", |index| {
-            semantic::passage_texts(&index.snapshot, wanted)
-        })
+    /// The words of the passages under `keys`.
+    pub(super) fn passage_texts(&self, keys: &[u64]) -> Result<Vec<PassageText>> {
+        self.with_index("reading the index", |index| semantic::passage_texts(&index.snapshot, keys))
     }
 
     /// Whether there is a page under `key`.

@@ -1,32 +1,26 @@
 //! A folder as a search provider and a reader of pages.
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use async_trait::async_trait;
-use tantivy::DocAddress;
+use std::sync::atomic::AtomicBool;
 
 use super::filter::Filter;
 use super::folder_index::FolderIndex;
 use super::hits::{NAME, SearchHit};
 use super::options::FolderOptions;
+use super::passage_vectors::{MAX_RANKED, PassageVectors, VectorCount, run_blocking};
 use super::refresh::{IndexProgress, RefreshSummary};
 #[cfg(test)]
 use super::search_index::SearchIndex;
 use super::semantic::SemanticIndex;
+use async_trait::async_trait;
+use ibid_core::Result;
 use ibid_core::domain::{Hit, Hits, Page, Query, Synonym};
 use ibid_core::ports::{PageReader, SearchProvider};
-use ibid_core::{Error, ErrorKind, Result};
-
-/// Passages embedded between two commits of vectors.
-const EMBEDDING_BATCH: usize = 128;
 
 /// A folder of documents and its index.
 pub struct Folder {
     index: Arc<FolderIndex>,
-    semantic: Option<SemanticIndex>,
-    /// Whether too many passages lack a vector to search by meaning.
-    lacks_vectors: AtomicBool,
+    vectors: Option<PassageVectors>,
 }
 
 impl Folder {
@@ -39,82 +33,63 @@ impl Folder {
     /// building the index.
     pub fn open(path: &Path, cache_dir: &Path, options: &FolderOptions) -> Result<Folder> {
         let index = Arc::new(FolderIndex::open(path, cache_dir, options)?);
-        Ok(Folder { index, semantic: None, lacks_vectors: AtomicBool::new(false) })
+        Ok(Folder { index, vectors: None })
     }
 
-    /// The same folder, which can also be searched by meaning after [`Folder::update_vectors`].
+    /// The same folder, which can also be searched by meaning.
     #[must_use]
     pub fn with_semantic_index(self, semantic: SemanticIndex) -> Folder {
-        Folder { semantic: Some(semantic), ..self }
+        let vectors = PassageVectors::new(Arc::clone(&self.index), semantic);
+        Folder { vectors: Some(vectors), ..self }
     }
 
-    /// Makes the vectors of passages that have none, and deletes those of passages that are gone. Returns how many were
-    /// made: none without a [`SemanticIndex`].
+    /// Makes the vectors of all passages that have none, and deletes those of passages that are gone. Makes none without a
+    /// [`SemanticIndex`], or if the folder has more passages than it allows.
     ///
     /// # Errors
     /// Those of the embedder and of the vector store; the vectors made until then are kept.
     pub async fn update_vectors(
         &self,
         on: &mut (dyn FnMut(IndexProgress) + Send),
-    ) -> Result<usize> {
-        self.update_some_vectors(usize::MAX, on).await
+    ) -> Result<VectorCount> {
+        match &self.vectors {
+            Some(vectors) => vectors.update(usize::MAX, on).await,
+            None => Ok(VectorCount::default()),
+        }
     }
 
     /// Like [`Folder::update_vectors`], but makes none if more passages lack one than a question waits for. Then
-    /// [`Folder::search_hybrid`] searches by words alone.
+    /// [`Folder::search_hybrid`] ranks by meaning what it finds by words, and makes the vectors it needs.
     ///
     /// # Errors
     /// As [`Folder::update_vectors`].
     pub async fn update_few_vectors(
         &self,
         on: &mut (dyn FnMut(IndexProgress) + Send),
-    ) -> Result<usize> {
-        let most = self.semantic.as_ref().map_or(0, |semantic| semantic.max_missing);
-        self.update_some_vectors(most, on).await
+    ) -> Result<VectorCount> {
+        match &self.vectors {
+            Some(vectors) => vectors.update(MAX_RANKED, on).await,
+            None => Ok(VectorCount::default()),
+        }
     }
 
-    /// Whether passages lack a vector, so that only words are searched.
-    pub fn lacks_vectors(&self) -> bool {
-        self.lacks_vectors.load(Ordering::Relaxed)
+    /// Lets [`Folder::search_hybrid`] make vectors for some time again, as [`Folder::update_few_vectors`] does.
+    pub fn begin_question(&self) {
+        if let Some(vectors) = &self.vectors {
+            vectors.renew_time();
+        }
     }
 
-    async fn update_some_vectors(
-        &self,
-        most: usize,
-        on: &mut (dyn FnMut(IndexProgress) + Send),
-    ) -> Result<usize> {
-        let Some(semantic) = &self.semantic else {
-            return Ok(0);
-        };
-        let index = Arc::clone(&self.index);
-        let places = run_blocking(move || index.vector_keys()).await??;
-        let keys: Vec<u64> = places.keys().copied().collect();
-        let missing = semantic.prune(&keys).await?;
-        self.lacks_vectors.store(!missing.is_empty(), Ordering::Relaxed);
-        if missing.len() > most {
-            return Ok(0);
+    /// Makes the vectors that are missing, beside other work: in small batches, with pauses, and after searches that need some.
+    /// Each batch is kept; dropping the future ends it.
+    ///
+    /// # Errors
+    /// As [`Folder::update_vectors`].
+    pub async fn update_vectors_beside(&self) -> Result<VectorCount> {
+        match &self.vectors {
+            Some(vectors) => vectors.update_beside().await,
+            None => Ok(VectorCount::default()),
         }
-        let total = missing.len() as u64;
-        let embedded = |done: usize| IndexProgress {
-            files: done as u64,
-            total,
-            documents: 0,
-            embedding: true,
-        };
-        let mut done = 0;
-        for keys in missing.chunks(EMBEDDING_BATCH) {
-            on(embedded(done));
-            let wanted: Vec<(u64, DocAddress)> =
-                keys.iter().map(|key| (*key, places[key])).collect();
-            let index = Arc::clone(&self.index);
-            let passages = run_blocking(move || index.passage_texts(&wanted)).await??;
-            done += semantic.embed(passages).await?;
-        }
-        self.lacks_vectors.store(false, Ordering::Relaxed);
-        if done > 0 {
-            on(embedded(done));
-        }
-        Ok(done)
     }
 
     /// The names that the documents explain by other names, those of the most documents first.
@@ -170,8 +145,8 @@ impl Folder {
         self.index.rank_ids(query, n)
     }
 
-    /// Like [`Folder::search_lexical`], and also by meaning if passages have vectors. If the embedder fails, only words
-    /// count: fewer documents are found, but the search does not fail.
+    /// Like [`Folder::search_lexical`], and also by meaning. Where passages lack vectors, meaning ranks what the words find. If
+    /// the embedder fails, only words count: fewer documents are found, but the search does not fail.
     ///
     /// # Errors
     /// As [`Folder::search_lexical`].
@@ -181,9 +156,8 @@ impl Folder {
         n: usize,
         filter: &Filter,
     ) -> Result<Vec<SearchHit>> {
-        let semantic = self.semantic.as_ref();
-        let near = match semantic.filter(|_| !self.lacks_vectors()) {
-            Some(semantic) => semantic.nearest(query).await.unwrap_or_default(),
+        let near = match &self.vectors {
+            Some(vectors) => vectors.similar(query, filter).await.unwrap_or_default(),
             None => Vec::new(),
         };
         // A search in memory takes less time than waking another thread.
@@ -251,11 +225,4 @@ impl PageReader for Folder {
         let hit = hit.clone();
         run_blocking(move || index.read(&hit)).await?
     }
-}
-
-/// Runs `work` on a thread that may block.
-async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|why| {
-        Error::new(ErrorKind::Internal, "the index task panicked or was cancelled").with_source(why)
-    })
 }

@@ -8,11 +8,13 @@
 //! 4. Words that the best passages share are added to the query with a low weight ([`super::feedback`]).
 //! 5. Documents of a publisher or a date that the query mentions gain. If it mentions several publishers, each further
 //!    document of one counts for less ([`super::mentions`]).
-//! 6. If passages have vectors, those similar to the query gain too ([`super::semantic`]).
+//! 6. Passages similar to the query gain too: of all, if all have vectors, else of the first by words ([`super::passage_vectors`]).
 //! 7. The score of a document is that of its best passage and a small share of the others ([`super::documents`]).
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine, science, aerodynamics,
 //! electronics, news, Wikipedia) as those that help on all, not best on one; `evals retrieve` measures them.
+use std::collections::HashSet;
+
 use tantivy::DocId;
 
 use super::documents::{RankedDocument, by_document, top_rows};
@@ -43,6 +45,41 @@ pub(super) fn rank(
     near: &[(u64, f32)],
 ) -> tantivy::Result<Vec<RankedDocument>> {
     let view = &index.snapshot;
+    let (mut scores, mentions) = word_scores(index, query, filter)?;
+    if !near.is_empty() {
+        semantic::add_similarity(view, near, &mut scores)?;
+        apply_filter(view, filter, &mut scores)?;
+    }
+    let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
+    mentions.diversify(view, &mut ranked)?;
+    Ok(ranked)
+}
+
+/// The keys of the vectors of the `n` passages that the words of `query` rank first, best first; ties in the order of documents.
+pub(super) fn first_passages(
+    index: &SearchIndex,
+    query: &str,
+    n: usize,
+    filter: &Filter,
+) -> tantivy::Result<Vec<u64>> {
+    let view = &index.snapshot;
+    let (scores, _) = word_scores(index, query, filter)?;
+    let mut keys = Vec::with_capacity(n);
+    let mut seen = HashSet::with_capacity(n);
+    for passage in top_passages(view, &scores, n) {
+        // Equal passages share a vector.
+        keys.extend(view.vector_key(passage.row)?.filter(|key| seen.insert(*key)));
+    }
+    Ok(keys)
+}
+
+/// The score of every row by the words of `query`, and the publishers and days that it mentions.
+fn word_scores(
+    index: &SearchIndex,
+    query: &str,
+    filter: &Filter,
+) -> tantivy::Result<(Vec<f32>, QueryMentions)> {
+    let view = &index.snapshot;
     let disk = DiskTermIndex::new(view);
     let lexicon = term_index(index, &disk)?;
     let (wanted, sequence) = query_terms(view, lexicon, query)?;
@@ -54,7 +91,7 @@ pub(super) fn rank(
     expanded.iter().for_each(|it| it.add(&mut scores));
     apply_filter(view, filter, &mut scores)?;
     let weight: f32 = wanted.iter().map(|it| it.idf).sum();
-    let mut best = top_passages(view, &scores);
+    let mut best = top_passages(view, &scores, MAX_RERANKED);
     let rows: Vec<RowId> = best.iter().map(|it| it.row).collect();
     let bonuses = proximity(lexicon, &wanted, &sequence, &rows)?;
     for (at, bonus) in best.iter_mut().zip(bonuses) {
@@ -71,13 +108,7 @@ pub(super) fn rank(
     }
     let mentions = QueryMentions::find(view, query)?;
     mentions.boost(view, &mut scores)?;
-    if !near.is_empty() {
-        semantic::add_similarity(view, near, &mut scores)?;
-        apply_filter(view, filter, &mut scores)?;
-    }
-    let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
-    mentions.diversify(view, &mut ranked)?;
-    Ok(ranked)
+    Ok((scores, mentions))
 }
 
 /// The postings in memory, if they are few enough, else those on `disk`.
@@ -114,14 +145,14 @@ fn apply_filter(view: &IndexSnapshot, filter: &Filter, scores: &mut [f32]) -> ta
     Ok(())
 }
 
-/// The best passages by their score so far, best first; ties in the order of documents.
-fn top_passages(view: &IndexSnapshot, scores: &[f32]) -> Vec<ScoredRow> {
-    let mut found = top_rows(scores, MAX_RERANKED);
+/// The best `n` passages by their score so far, best first; ties in the order of documents.
+fn top_passages(view: &IndexSnapshot, scores: &[f32], n: usize) -> Vec<ScoredRow> {
+    let mut found = top_rows(scores, n);
     found.sort_unstable_by(|a, b| {
         let by_place = || view.document_position(a.row).cmp(&view.document_position(b.row));
         b.score.total_cmp(&a.score).then_with(by_place)
     });
-    found.truncate(MAX_RERANKED);
+    found.truncate(n);
     found
 }
 

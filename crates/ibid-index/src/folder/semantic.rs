@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tantivy::DocAddress;
-
 use super::field_values::vector_text;
 use super::rows::stored_hit;
 use super::snapshot::IndexSnapshot;
+use crate::semantic::vector::cosine;
 use ibid_core::Result;
 use ibid_core::ports::{Embedder, PassageVector, VectorIndex};
 
@@ -25,8 +24,8 @@ pub struct SemanticIndex {
     pub embedder: Arc<dyn Embedder>,
     /// Stores the vectors of this folder and this embedder only.
     pub vectors: Arc<dyn VectorIndex>,
-    /// The most passages without a vector for which a question waits; with more, it is answered by words alone.
-    pub max_missing: usize,
+    /// The most passages of a folder that get vectors; with more, meaning ranks only what the words find.
+    pub max_passages: usize,
 }
 
 /// Cosine below which a passage without a word of the query is not found: all-MiniLM gives unrelated texts 0 to 0.15.
@@ -56,8 +55,8 @@ impl SemanticIndex {
         self.vectors.missing_keys(keys).await
     }
 
-    /// Makes and stores the vectors of `passages`. Returns how many.
-    pub(super) async fn embed(&self, passages: Vec<PassageText>) -> Result<usize> {
+    /// Makes and stores the vectors of `passages`.
+    pub(super) async fn embed(&self, passages: Vec<PassageText>) -> Result<()> {
         let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
         let vectors = self.embedder.embed(&texts).await?;
         let rows: Vec<PassageVector> = passages
@@ -65,27 +64,53 @@ impl SemanticIndex {
             .zip(vectors)
             .map(|(passage, values)| PassageVector { key: passage.key, url: passage.url, values })
             .collect();
-        self.vectors.upsert(&rows).await?;
-        Ok(rows.len())
+        self.vectors.upsert(&rows).await
     }
 }
 
-/// One passage for each key.
-pub(super) fn vector_keys(view: &IndexSnapshot) -> tantivy::Result<BTreeMap<u64, DocAddress>> {
-    let rows = view.vector_rows()?.iter();
-    Ok(rows.map(|row| (row.0, view.address(row.1))).collect())
+/// The similarity of the passages under `keys` to `query`, the most similar first. One without a vector counts as the mean of the
+/// others: nothing is known of it.
+pub(super) fn similarities(
+    keys: &[u64],
+    vectors: &[(u64, Vec<f32>)],
+    query: &[f32],
+) -> Vec<(u64, f32)> {
+    let known: BTreeMap<u64, f32> =
+        vectors.iter().map(|(key, vector)| (*key, cosine(vector, query))).collect();
+    let mean = known.values().sum::<f32>() / known.len().max(1) as f32;
+    let similarity = |key: &u64| (*key, known.get(key).copied().unwrap_or(mean));
+    let mut found: Vec<(u64, f32)> = keys.iter().map(similarity).collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found
 }
 
-/// The words of the passages at the given keys and addresses.
+/// The keys of the vectors of all passages, each once.
+pub(super) fn vector_keys(view: &IndexSnapshot) -> tantivy::Result<Vec<u64>> {
+    let mut keys: Vec<u64> = view.vector_rows()?.iter().map(|row| row.0).collect();
+    keys.dedup();
+    Ok(keys)
+}
+
+/// The words of the passages under `keys`, one for each key that there is.
 pub(super) fn passage_texts(
     view: &IndexSnapshot,
-    wanted: &[(u64, DocAddress)],
+    keys: &[u64],
 ) -> tantivy::Result<Vec<PassageText>> {
-    let row = |(key, at): &(u64, DocAddress)| {
-        let hit = stored_hit(view, *at)?;
-        Ok(PassageText { key: *key, text: vector_text(&hit.title, &hit.text), url: hit.url })
-    };
-    wanted.iter().map(row).collect()
+    let rows = view.vector_rows()?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let at = rows.partition_point(|row| row.0 < *key);
+        let Some((_, row)) = rows.get(at).filter(|row| row.0 == *key) else {
+            continue;
+        };
+        let hit = stored_hit(view, view.address(*row))?;
+        found.push(PassageText {
+            key: *key,
+            text: vector_text(&hit.title, &hit.text),
+            url: hit.url,
+        });
+    }
+    Ok(found)
 }
 
 /// Scales the scores of passages to at most 1 and adds their weighted similarity (a convex combination, which Bruch and

@@ -122,6 +122,13 @@ impl IndexSnapshot {
         DocAddress::new(ord as u32, row - self.bases[ord])
     }
 
+    /// The key of the vector of a passage.
+    pub(super) fn vector_key(&self, row: RowId) -> tantivy::Result<Option<u64>> {
+        let at = self.address(row);
+        let segment = self.searcher.segment_reader(at.segment_ord);
+        Ok(column(segment, "vector")?.and_then(|keys| keys.first(at.doc_id)))
+    }
+
     /// The vector keys of all passages with their rows, in the order of keys.
     pub(super) fn vector_rows(&self) -> tantivy::Result<&[(u64, RowId)]> {
         if let Some(rows) = self.by_vector.get() {

@@ -22,7 +22,7 @@ pub(super) struct IndexTerm {
     pub(super) stop: bool,
 }
 
-/// The terms of `text` in order: lower case, accents folded, English stems.
+/// The terms of `text` in order: lower case, accents folded, English and Russian stems, numbers without thousands separators.
 ///
 /// A hyphenated word gives its parts and, at the position of the first, the parts joined, so that `beta-blocker`,
 /// `beta blocker` and `betablocker` match each other.
@@ -63,6 +63,9 @@ impl StemCache {
             } else {
                 word.push_str(&fold_accents(written.to_lowercase()));
             }
+            if let Some(number) = plain_number(&word) {
+                word = number;
+            }
             if word.len() > MAX_WORD_BYTES {
                 position += 1;
             } else if !word.contains(is_hyphen) {
@@ -101,15 +104,45 @@ impl StemCache {
     }
 }
 
-/// A word without accents: `é` becomes `e`.
+/// A word without accents and without letters that other alphabets lack: `é` becomes `e`, `ß` becomes `ss`.
 pub(super) fn fold_accents(word: String) -> String {
     if word.is_ascii() {
         return word;
     }
-    word.nfkd()
-        .filter(|c| !is_combining_mark(*c))
-        .map(|c| if c == '’' { '\'' } else { c })
-        .collect()
+    let mut folded = String::with_capacity(word.len());
+    for c in word.nfc() {
+        match c {
+            '’' => folded.push('\''),
+            // The Russian stemmer knows endings by it.
+            'й' => folded.push(c),
+            'ß' => folded.push_str("ss"),
+            'æ' => folded.push_str("ae"),
+            'œ' => folded.push_str("oe"),
+            'ø' => folded.push('o'),
+            'ł' => folded.push('l'),
+            'đ' => folded.push('d'),
+            'ı' => folded.push('i'),
+            _ => folded.extend(std::iter::once(c).nfkd().filter(|c| !is_combining_mark(*c))),
+        }
+    }
+    folded
+}
+
+/// A number as other languages write it, too: `1,250` and `1.250` become `1250`, `3,5` becomes `3.5`. `None` if that is the word.
+fn plain_number(word: &str) -> Option<String> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) || !word.contains([',', '.']) {
+        return None;
+    }
+    let mut groups = word.split([',', '.']);
+    let first = groups.next()?;
+    if !word.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '.') {
+        return None;
+    }
+    if (1..=3).contains(&first.len()) && first != "0" && groups.all(|group| group.len() == 3) {
+        return Some(word.replace([',', '.'], ""));
+    }
+    let decimal = word.matches(',').count() == 1 && !word.contains('.');
+    decimal.then(|| word.replace(',', "."))
 }
 
 /// [`terms`] as a tantivy tokenizer. It reuses its buffers.
@@ -183,6 +216,25 @@ mod tests {
         let hyphened = seen("beta-blocker");
         assert!(seen("beta blocker").iter().all(|it| hyphened.contains(it)));
         assert!(seen("betablocker").iter().all(|it| hyphened.contains(it)));
+    }
+
+    #[test]
+    fn names_and_numbers_meet_in_other_languages() {
+        for (there, here) in [
+            ("1.250 Tonnen", "1,250 Tonnen"),
+            ("1250", "1,250"),
+            ("1.250.000", "1,250,000"),
+            ("3,5", "3.5"),
+            ("Weißmüller", "Weissmuller"),
+            ("Øresby", "Oresby"),
+            ("Волжанского", "Волжанский"),
+            ("Каменного", "Каменный"),
+        ] {
+            assert_eq!(seen(there), seen(here));
+        }
+        assert_ne!(seen("7.10.2023"), seen("7102023"));
+        assert_ne!(seen("0.125"), seen("125"));
+        assert_ne!(seen("3.5"), seen("35"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod hybrid;
 pub mod qdrant;
 pub mod rerank;
 pub mod sqlite;
-mod vector;
+pub(crate) mod vector;
 
 pub use http::HttpEmbedder;
 pub use hybrid::HybridRanker;

@@ -79,6 +79,17 @@ impl VectorIndex for QdrantVectors {
         Ok(missing)
     }
 
+    async fn get(&self, keys: &[u64]) -> Result<Vec<(u64, Vec<f32>)>> {
+        let body = json!({"ids": keys, "with_payload": false, "with_vector": true});
+        let found = self.request(Method::POST, "/points", body).await?.unwrap_or_default();
+        let row = |value: &Value| {
+            let numbers = value["vector"].as_array()?.iter();
+            let values = numbers.map(|it| it.as_f64().map(|number| number as f32));
+            Some((value["id"].as_u64()?, values.collect::<Option<Vec<f32>>>()?))
+        };
+        Ok(found.as_array().into_iter().flatten().filter_map(row).collect())
+    }
+
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
         let Some(first) = vectors.first() else {
             return Ok(());

@@ -1,11 +1,14 @@
 //! Vectors as BLOBs in an SQLite file, compared one by one.
 //!
 //! Comparing a hundred thousand vectors of 384 numbers takes about 20 ms, so an approximate index would only add errors.
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
 use sqlx::{Row, SqlitePool};
 use tokio::sync::Mutex;
 
@@ -74,13 +77,13 @@ impl SqliteVectors {
         sqlite_error(&self.path, doing, it)
     }
 
-    async fn keys(&self) -> Result<std::collections::BTreeSet<u64>> {
+    async fn keys(&self) -> Result<BTreeSet<u64>> {
         let rows = sqlx::query("select key from vectors where collection = $1")
             .bind(&self.collection)
             .fetch_all(&self.pool)
             .await
             .map_err(|error| self.sqlite_error("reading", &error))?;
-        Ok(rows.iter().map(|row| row.get::<i64, _>(0).cast_unsigned()).collect())
+        Ok(rows.iter().map(key_of).collect())
     }
 
     async fn loaded(&self) -> Result<Arc<LoadedVectors>> {
@@ -134,8 +137,32 @@ impl LoadedVectors {
 #[async_trait]
 impl VectorIndex for SqliteVectors {
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>> {
-        let known = self.keys().await?;
+        let rows = sqlx::query(
+            "select key from vectors where collection = $1 and key in (select value from json_each($2))",
+        )
+        .bind(&self.collection)
+        .bind(json_keys(keys))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.sqlite_error("reading", &error))?;
+        let known: BTreeSet<u64> = rows.iter().map(key_of).collect();
         Ok(keys.iter().copied().filter(|key| !known.contains(key)).collect())
+    }
+
+    async fn get(&self, keys: &[u64]) -> Result<Vec<(u64, Vec<f32>)>> {
+        let rows = sqlx::query(
+            "select key, vector from vectors where collection = $1 and key in (select value from json_each($2))",
+        )
+        .bind(&self.collection)
+        .bind(json_keys(keys))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.sqlite_error("reading", &error))?;
+        let values = |row: &SqliteRow| {
+            let (numbers, _) = row.get::<&[u8], _>(1).as_chunks::<4>();
+            numbers.iter().map(|number| f32::from_le_bytes(*number)).collect()
+        };
+        Ok(rows.iter().map(|row| (key_of(row), values(row))).collect())
     }
 
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
@@ -158,9 +185,19 @@ impl VectorIndex for SqliteVectors {
     }
 
     async fn retain(&self, keys: &[u64]) -> Result<()> {
-        let kept: std::collections::BTreeSet<u64> = keys.iter().copied().collect();
+        let kept: BTreeSet<u64> = keys.iter().copied().collect();
         let fault = |error: sqlx::Error| self.sqlite_error("writing", &error);
-        let stale: Vec<u64> = self.keys().await?.difference(&kept).copied().collect();
+        let known = self.keys().await?;
+        // Another process may have stored or removed vectors since they were loaded.
+        let mut loaded = self.loaded.lock().await;
+        if loaded
+            .as_ref()
+            .is_some_and(|it| !it.keys.iter().copied().collect::<BTreeSet<_>>().eq(&known))
+        {
+            *loaded = None;
+        }
+        drop(loaded);
+        let stale: Vec<u64> = known.difference(&kept).copied().collect();
         if stale.is_empty() {
             return Ok(());
         }
@@ -193,6 +230,17 @@ impl VectorIndex for SqliteVectors {
             .await;
         found.map(|pair| pair.is_some()).map_err(|error| self.sqlite_error("reading", &error))
     }
+}
+
+/// The key in the first column.
+fn key_of(row: &SqliteRow) -> u64 {
+    row.get::<i64, _>(0).cast_unsigned()
+}
+
+/// `keys` as SQLite reads them with `json_each`.
+fn json_keys(keys: &[u64]) -> String {
+    let signed: Vec<String> = keys.iter().map(|key| key.cast_signed().to_string()).collect();
+    format!("[{}]", signed.join(","))
 }
 
 fn sqlite_error(path: &Path, doing: &str, it: &sqlx::Error) -> Error {

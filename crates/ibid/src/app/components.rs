@@ -54,6 +54,9 @@ pub struct RunProviders {
     pub prior_spend: Option<PriorSpendFn>,
     /// Brings the folder indexes up to date before the first search.
     pub prepare: Option<PrepareFn>,
+    /// Work beside the run, after the preparation: it makes vectors of the folders for later questions. It is dropped where the run
+    /// ends.
+    pub background: Option<BoxFuture<'static, Result<()>>>,
 }
 
 /// Prepares the first search, reports its progress, and returns the events to emit. Progress depends on interruptions, so it is

@@ -11,7 +11,9 @@ use ibid_core::ports::{Egress, Embedder, Ranker, RoleModels};
 use ibid_core::record::{Event, LogSource};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ExtractLimits;
-use ibid_index::folder::{Filter, Folder, FolderOptions, IndexProgress, RefreshSummary, SearchHit};
+use ibid_index::folder::{
+    Filter, Folder, FolderOptions, IndexProgress, RefreshSummary, SearchHit, VectorCount,
+};
 
 /// The constant of reciprocal rank fusion, as in Cormack et al. 2009.
 const FUSION_K: f32 = 60.0;
@@ -124,6 +126,7 @@ fn check_exists(path: &Path) -> Result<()> {
 /// The providers of a run over `folders`.
 pub(super) fn folder_providers(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> RunProviders {
     RunProviders {
+        background: Some(Box::pin(make_vectors(folders.clone()))),
         search: folders.iter().map(|folder| Arc::clone(folder) as _).collect(),
         readers: folders.iter().map(|folder| Arc::clone(folder) as _).collect(),
         ranker,
@@ -146,16 +149,18 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
         let name = folder.path().display().to_string();
         let on_refresh = Arc::clone(&on_progress);
         let mut refreshed = refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
-        if let Err(why) = folder.update_few_vectors(&mut |it| on_progress(it)).await {
-            let why = why.chain();
-            let message = format!("{name} is searched by words alone: {why}");
-            events.push(warning(LogSource::Service, message));
-        } else if folder.lacks_vectors() {
-            events.push(Event::Log {
+        match folder.update_few_vectors(&mut |it| on_progress(it)).await {
+            Ok(count) if count.is_partial() => events.push(Event::Log {
                 level: "info".to_owned(),
-                message: format!("{name} is searched by words alone until `ibid index add` has computed its vectors"),
+                message: partial_vectors(&name, count),
                 source: Some(LogSource::Program),
-            });
+            }),
+            Ok(_) => {}
+            Err(why) => {
+                let why = why.chain();
+                let message = format!("{name} is searched without some vectors: {why}");
+                events.push(warning(LogSource::Service, message));
+            }
         }
         if let Some(reason) = refreshed.rebuilt {
             // The reason may have words of the index library and of the operating system.
@@ -176,6 +181,27 @@ async fn prepare(folders: Vec<Arc<Folder>>, on_progress: ProgressFn) -> Result<V
         }));
     }
     Ok(events)
+}
+
+/// What a run says of a folder whose passages do not all have a vector.
+fn partial_vectors(name: &str, count: VectorCount) -> String {
+    let VectorCount { passages, with_vector, too_many, .. } = count;
+    if too_many {
+        return format!(
+            "{name} has {passages} passages, more than `vectors.max_passages`: meaning ranks what the words find"
+        );
+    }
+    format!(
+        "{with_vector} of {passages} passages of {name} have a vector: until `ibid index add` has made the others, meaning ranks what the words find"
+    )
+}
+
+/// Makes the missing vectors of `folders`, one folder after the other.
+async fn make_vectors(folders: Vec<Arc<Folder>>) -> Result<()> {
+    for folder in folders {
+        folder.update_vectors_beside().await?;
+    }
+    Ok(())
 }
 
 /// Stops the work of another thread when the future that waits for it is dropped.

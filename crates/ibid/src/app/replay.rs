@@ -172,6 +172,7 @@ fn replay_providers(recording: &Recording, replay_log: &Arc<ReplayLog>) -> Resul
         models: offline_models(manifest, replay_log),
         prior_spend: None,
         prepare: Some(Box::new(move |_| Box::pin(async move { Ok(index_events) }))),
+        background: None,
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
 use super::components::{ResearchFn, RunProviders, TotalCostFn};
@@ -79,6 +80,7 @@ impl RunWorker {
     pub(super) async fn run(mut self, mut faults: mpsc::Receiver<Error>) -> Result<Run> {
         let mut providers = self.journaled_providers();
         let prepare = self.providers.prepare.take();
+        let background = self.providers.background.take();
         let preparing = self.preparing.clone();
         let method = async {
             let manifest = ProviderManifest::from_providers(&providers);
@@ -101,7 +103,8 @@ impl RunWorker {
                 }
                 preparing.send_replace(None);
             }
-            (self.research)(&providers, &self.log, &self.run, &self.question).await
+            let research = (self.research)(&providers, &self.log, &self.run, &self.question);
+            beside(research, background).await
         };
         let end = tokio::select! {
             biased;
@@ -217,6 +220,24 @@ impl RunWorker {
             flush_traffic(&self.run, store, egress).await.ok();
         }
         Ok(Run::from_events(self.run, &events))
+    }
+}
+
+/// The result of `work`. Until it is there, `background` makes progress beside it; then it is dropped. Its failure harms no run.
+async fn beside<T>(
+    work: impl Future<Output = T>,
+    background: Option<BoxFuture<'static, Result<()>>>,
+) -> T {
+    let background = async {
+        if let Some(background) = background {
+            background.await.ok();
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        never = background => never,
     }
 }
 

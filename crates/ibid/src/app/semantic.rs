@@ -22,10 +22,6 @@ use ibid_index::semantic::HttpEmbedder as LocalModel;
 /// The prefix of the directory of a model that runs in this process.
 pub(super) const LOCAL: &str = "local:";
 
-/// The most passages without a vector for which a question waits, if the model that comes with Ibid makes them: about two
-/// seconds on two cores.
-const MAX_MISSING_VECTORS: usize = 200;
-
 /// The embedding model of the settings, else the one that comes with Ibid, if it is found. Makes no call.
 ///
 /// # Errors
@@ -237,7 +233,6 @@ pub(super) async fn folder_vectors(
             )?)
         }
     };
-    let max_missing =
-        if settings.embedding.model.is_empty() { MAX_MISSING_VECTORS } else { usize::MAX };
-    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors, max_missing })
+    let max_passages = settings.vectors.max_passages as usize;
+    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors, max_passages })
 }

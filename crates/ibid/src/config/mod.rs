@@ -22,7 +22,7 @@ pub use origin::SettingOrigin;
 pub use resolved::ResolvedSettings;
 pub use settings::{
     JudgeConfig, McpConfig, McpTransport, ModelEndpoint, ServeConfig, ServiceConfig, Settings,
-    WebConfig,
+    VectorConfig, WebConfig,
 };
 pub use table::{SETTINGS, Setting};
 pub use telemetry::TelemetryConfig;

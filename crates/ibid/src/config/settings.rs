@@ -63,8 +63,8 @@ pub struct Settings {
     pub embedding: ServiceConfig,
     /// The reranker.
     pub rerank: ServiceConfig,
-    /// The vector server, if not the cache directory; its model is empty.
-    pub vectors: ServiceConfig,
+    /// The vectors of folders.
+    pub vectors: VectorConfig,
     /// The context window of the models: tokens of prompt and answer together.
     pub model_window: u32,
     /// The price of the models, as written; empty for list prices.
@@ -242,7 +242,18 @@ impl ReasoningSetting {
     }
 }
 
-/// An embedding model, a reranker, or a vector server.
+/// The vectors of folders.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct VectorConfig {
+    /// The most passages of a folder that get vectors.
+    pub max_passages: u64,
+    /// The base URL of a vector server; empty for the cache directory.
+    pub base_url: String,
+    /// The variable that holds its key.
+    pub api_key_env: String,
+}
+
+/// An embedding model or a reranker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct ServiceConfig {
     /// The name of the model, as written.

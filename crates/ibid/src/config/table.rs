@@ -160,6 +160,8 @@ const AFTER_ROLES: &[Setting] = &[
         "Base URL of the reranker, if not the provider's"),
     setting("rerank.api_key_env", SettingKind::Text, "", &[],
         "Variable that holds the key of the reranker, if not the provider's"),
+    setting("vectors.max_passages", SettingKind::Int(0, 10_000_000), "50000", &[],
+        "The most passages of a folder that get vectors; in a larger folder, meaning ranks the first 200 passages that the words find"),
     setting("vectors.base_url", SettingKind::Text, "", &["QDRANT_URL"],
         "Address of a Qdrant server that stores the vectors; if unset, they are stored in `cache_dir`"),
     setting("vectors.api_key_env", SettingKind::Text, "QDRANT_API_KEY", &[],

@@ -70,6 +70,7 @@ pub(super) fn parts(pages: &Arc<Pages>, model: Option<Arc<Scripted>>) -> AppComp
                     models,
                     prior_spend: None,
                     prepare: None,
+                    background: None,
                 })
             })
         }),

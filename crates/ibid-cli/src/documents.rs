@@ -225,18 +225,31 @@ pub(super) fn check(
 ) -> CommandResult {
     let scorer = semantic::bundled_pair_scorer(&loaded.settings)?;
     let rows = json_lines("--claims", &env.cwd.join(file), file)?;
+    let (all, mut faults) = (rows.len(), 0);
     for (nth, row) in rows {
-        let found = check_row(&row, scorer.as_deref()).map_err(|fault| {
-            let hint = fault.hint().unwrap_or_default().to_owned();
-            Error::new(fault.kind(), format!("reading --claims {} line {nth}", file.display()))
-                .with_source(fault)
-                .with_hint(hint)
-        })?;
+        let found = match check_row(&row, scorer.as_deref()) {
+            Ok(found) => found,
+            // The others are checked all the same.
+            Err(fault) => {
+                faults += 1;
+                let hint = fault.hint().unwrap_or_default();
+                let line = format!("{} line {nth}: {}; {hint}", file.display(), fault.chain());
+                console.eprint_line(&format!("{} {line}", console.err.red("✗")));
+                continue;
+            }
+        };
         if as_json {
             console.print_line(&found.to_string())?;
         } else {
             console.print(&format_verdict(&row, &found, console))?;
         }
+    }
+    if faults > 0 {
+        let doing = format!("reading --claims {}", file.display());
+        return Err(Error::new(ErrorKind::Usage, doing)
+            .with_source(format!("{faults} of {all} rows are no claims"))
+            .with_hint("write one object {id, claim, source} per line")
+            .into());
     }
     Ok(ExitStatus::Delivered)
 }

@@ -56,7 +56,7 @@ pub(crate) fn order_shown(text: &str) -> DateOrder {
     };
     let text = &scanner.text;
     let shown = scanner.tokens.windows(3).find_map(|three| {
-        let [Token::Number(x), Token::Number(y), Token::Number(z)] = three else {
+        let [DatePart::Number(x), DatePart::Number(y), DatePart::Number(z)] = three else {
             return None;
         };
         let slashes =
@@ -121,8 +121,8 @@ pub(crate) fn from_url(url: &str) -> Option<String> {
     let path = path_of(url)?;
     let tokens = tokens(path);
     let number = |at: usize| match tokens.get(at)? {
-        Token::Number(digits) => Some(*digits),
-        Token::Word(..) => None,
+        DatePart::Number(digits) => Some(*digits),
+        DatePart::Word(..) => None,
     };
     let mark = |a: Digits, b: Digits| &path[a.end..b.start];
     let free = |at: usize| !path[at..].starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -134,7 +134,7 @@ pub(crate) fn from_url(url: &str) -> Option<String> {
         if a.len() == 4 && !(1995..=2100).contains(&a.value) {
             return None;
         }
-        if let (4, Some(Token::Word(start, end)), Some(day)) =
+        if let (4, Some(DatePart::Word(start, end)), Some(day)) =
             (a.len(), tokens.get(at + 1), number(at + 2))
         {
             let same = matches!(&path[a.end..*start], "/" | "-")
@@ -228,7 +228,7 @@ impl Digits {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Token {
+enum DatePart {
     Number(Digits),
     Word(usize, usize),
 }
@@ -236,7 +236,7 @@ enum Token {
 /// Finds the dates of a text one after the other.
 struct DateScanner<'a> {
     text: Cow<'a, str>,
-    tokens: Vec<Token>,
+    tokens: Vec<DatePart>,
     order: DateOrder,
     at: usize,
 }
@@ -269,29 +269,29 @@ impl<'a> DateScanner<'a> {
 
     fn start(&self, at: usize) -> usize {
         match self.tokens[at] {
-            Token::Number(digits) => digits.start,
-            Token::Word(start, _) => start,
+            DatePart::Number(digits) => digits.start,
+            DatePart::Word(start, _) => start,
         }
     }
 
     fn end(&self, at: usize) -> usize {
         match self.tokens[at] {
-            Token::Number(digits) => digits.end,
-            Token::Word(_, end) => end,
+            DatePart::Number(digits) => digits.end,
+            DatePart::Word(_, end) => end,
         }
     }
 
     fn number(&self, at: usize) -> Option<Digits> {
         match self.tokens.get(at)? {
-            Token::Number(digits) => Some(*digits),
-            Token::Word(..) => None,
+            DatePart::Number(digits) => Some(*digits),
+            DatePart::Word(..) => None,
         }
     }
 
     fn word(&self, at: usize) -> Option<&str> {
         match self.tokens.get(at)? {
-            Token::Word(start, end) => Some(&self.text[*start..*end]),
-            Token::Number(_) => None,
+            DatePart::Word(start, end) => Some(&self.text[*start..*end]),
+            DatePart::Number(_) => None,
         }
     }
 
@@ -473,7 +473,7 @@ pub(crate) fn with_ascii_digits(text: &str) -> Cow<'_, str> {
 }
 
 /// The runs of digits and the words of a text.
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str) -> Vec<DatePart> {
     let kind = |c: char| match c {
         '0'..='9' => 1,
         // Combining accents belong to their letter.
@@ -495,12 +495,12 @@ fn tokens(text: &str) -> Vec<Token> {
             (end, last) = (at + c.len_utf8(), c);
         }
         match kind(first) {
-            1 => found.push(Token::Number(Digits {
+            1 => found.push(DatePart::Number(Digits {
                 start,
                 end,
                 value: text[start..end].parse().unwrap_or(-1),
             })),
-            2 => found.push(Token::Word(start, end)),
+            2 => found.push(DatePart::Word(start, end)),
             _ => {}
         }
     }

@@ -446,6 +446,8 @@ pub(crate) const MIN_CONFLICT_ANSWER_WORTH: f32 = 0.45;
 pub(crate) const MIN_CONFLICT_SIDE_WEIGHT: f32 = 0.6;
 
 // Support of a claim by a source.
+/// Share of the words of a claim that a sentence has, from which what differs decides.
+pub(crate) const MIN_SAME_WORDS_SHARE: f32 = 0.75;
 /// Log-odds from which a claim is contradicted rather than unsupported.
 pub(crate) const MIN_CONTRADICTED_LOG_ODDS: f32 = 0.0;
 /// Log-odds from which a claim counts as partly supported; from 0 on, as supported.

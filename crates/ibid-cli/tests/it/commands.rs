@@ -79,6 +79,11 @@ fn claims_are_judged_row_by_row() {
     let it = desk.fed(&["check", "--claims", "-", "--json"], b"{\"id\": 1, \"claim\": \"x\"}\n");
     assert_eq!(it.code, 2);
     assert!(it.err.contains("line 1") && it.err.contains("source"), "{}", it.err);
+
+    let mixed = format!("{{\"id\": 0, \"claim\": \" \", \"source\": \"x\"}}\n{rows}");
+    let it = desk.fed(&["check", "--claims", "-", "--json"], mixed.as_bytes());
+    assert_eq!((it.code, it.lines()), (2, found));
+    assert!(it.err.contains("line 1") && it.err.contains("1 of 3 rows"), "{}", it.err);
 }
 
 #[test]

@@ -563,8 +563,14 @@ mod bundled {
             desk.write(&format!("roofs/{name}"), text);
         }
         let folder = desk.path("roofs").to_string_lossy().into_owned();
-        let asked =
-            ["Which bugs live on planted roofs?", "--folder", &folder, "--model", "none", "--json"];
+        let asked = [
+            "Which animals live on planted roofs?",
+            "--folder",
+            &folder,
+            "--model",
+            "none",
+            "--json",
+        ];
         let short = |variable: Option<(&str, &str)>| {
             let mut command = desk.command(&asked);
             command.envs(variable);

@@ -1,7 +1,7 @@
 //! The words that decide a verdict: negations, hedges, directions, opposites.
 //!
 //! The words are in `lexicon.toml`.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -14,6 +14,9 @@ struct Lexicon {
     down: BTreeSet<String>,
     common: BTreeSet<String>,
     opposites: Vec<(Vec<String>, Vec<String>)>,
+    exclusive: Vec<Vec<String>>,
+    rates: Vec<String>,
+    units: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -58,4 +61,21 @@ pub(super) fn opposites(stem: &str) -> impl Iterator<Item = &'static str> {
 /// Stems so common that finding them in a source means little.
 pub(super) fn is_common(stem: &str) -> bool {
     LEXICON.common.contains(stem)
+}
+
+/// The group of words of which one excludes the others, and whether they do so only after "a" or "per", as "month" and "year" do.
+pub(super) fn exclusive_group(word: &str) -> Option<(usize, bool)> {
+    if LEXICON.rates.iter().any(|it| it == word) {
+        return Some((LEXICON.exclusive.len(), true));
+    }
+    let group = LEXICON.exclusive.iter().position(|group| group.iter().any(|it| it == word))?;
+    Some((group, false))
+}
+
+/// What a unit measures, and how many basic units it is.
+pub(super) fn unit(stem: &str) -> Option<(&'static str, f64)> {
+    LEXICON
+        .units
+        .iter()
+        .find_map(|(measures, all)| all.get(stem).map(|factor| (measures.as_str(), *factor)))
 }

@@ -6,6 +6,7 @@
 //! of the same kind may pass. Where there is a cross-encoder, it reads the sentences that cover the claim best (`entailment`),
 //! and what it says joins the signals.
 mod align;
+mod differences;
 mod entailment;
 mod json_row;
 mod lexicon;
@@ -107,7 +108,9 @@ pub(crate) fn judge_support_with_figures(
         true => by_all.0.min(by_words.0),
         false => by_all.0,
     };
-    let verdict = if denied || contradicted {
+    // In nearly the same words, what differs decides.
+    let otherwise = differences::says_otherwise(&alignment, best);
+    let verdict = if otherwise.unwrap_or(denied || contradicted) {
         SupportLevel::Contradicted
     } else if support >= 0.0 {
         SupportLevel::Supported

@@ -64,7 +64,7 @@ fn bool_signal(yes: bool) -> f32 {
 }
 
 /// Whether the words are negated; two negations cancel out.
-fn is_negated(terms: &[TextTerm]) -> bool {
+pub(super) fn is_negated(terms: &[TextTerm]) -> bool {
     terms.iter().filter(|term| lexicon::is_negation(&term.text)).count() % 2 == 1
 }
 
@@ -145,7 +145,7 @@ fn compare_numbers(it: &Alignment, window: &[usize], all: &[usize]) -> NumberSig
 }
 
 /// Whether a bare number may be a year.
-fn is_year(number: &Number) -> bool {
+pub(super) fn is_year(number: &Number) -> bool {
     (1000.0..2100.0).contains(&number.value)
         && number.value.fract() == 0.0
         && number

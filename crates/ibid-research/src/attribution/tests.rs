@@ -164,3 +164,98 @@ fn a_bad_row_names_the_field_at_fault() {
         assert!(fault.to_string().contains(field), "{fault}");
     }
 }
+
+/// A sentence, claims that it supports or does not decide, and claims that it contradicts in nearly its own words.
+const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 11] = [
+    (
+        "The bridge over the Alder is 240 metres long and was opened in May 1931.",
+        &["The bridge is 240 metres long.", "The Alder bridge is 0.24 kilometres long."],
+        &[
+            "The bridge is 240 kilometres long.",
+            "The bridge is 240 feet long.",
+            "The bridge was opened in June 1931.",
+        ],
+    ),
+    (
+        "Copper pipes lasted longer than steel pipes in the test.",
+        &["In the test, steel pipes did not last as long as copper pipes."],
+        &[
+            "Steel pipes lasted longer than copper pipes in the test.",
+            "Copper pipes lasted as long as steel pipes in the test.",
+        ],
+    ),
+    (
+        "Attendance fell from 900 in 2019 to 610 in 2021.",
+        &["Attendance fell to 610 in 2021."],
+        &["Attendance fell from 610 in 2019 to 900 in 2021.", "In 2019, attendance was 610."],
+    ),
+    (
+        "The council approved the plan after the public hearing.",
+        &["The public hearing came before the approval."],
+        &["The council approved the plan before the public hearing."],
+    ),
+    (
+        "At least 12 volunteers are needed for each shift.",
+        &["Each shift needs at least 12 volunteers."],
+        &["At most 12 volunteers are needed for each shift."],
+    ),
+    (
+        "The new pump uses half as much power as the old one.",
+        &["The old pump uses twice as much power as the new one."],
+        &[
+            "The new pump uses twice as much power as the old one.",
+            "The old pump uses half as much power as the new one.",
+        ],
+    ),
+    (
+        "Maria Keller sold the mill to Jonas Brandt in 1988.",
+        &["Jonas Brandt bought the mill from Maria Keller in 1988."],
+        &[
+            "Jonas Brandt sold the mill to Maria Keller in 1988.",
+            "Maria Keller bought the mill from Jonas Brandt in 1988.",
+            "Maria Keller sold the mill to Jonas Brandt in 1978.",
+        ],
+    ),
+    (
+        "The dose was raised from 5 mg to 20 mg once a day.",
+        &["The dose was raised to 20 mg."],
+        &[
+            "The dose was raised from 5 mg to 20 mg twice a day.",
+            "The dose was lowered from 5 mg to 20 mg.",
+            "The dose was raised from 5 g to 20 g once a day.",
+        ],
+    ),
+    (
+        "Prices in the north were 8 % higher than in the south.",
+        &["The south had lower prices than the north."],
+        &[
+            "Prices in the south were 8 % higher than in the north.",
+            "Prices in the north were 8 % lower than in the south.",
+        ],
+    ),
+    (
+        "The glacier lost 1.2 million tonnes of ice a year between 2000 and 2010.",
+        &["Between 2000 and 2010 the glacier lost ice."],
+        &[
+            "The glacier lost 1.2 billion tonnes of ice a year between 2000 and 2010.",
+            "The glacier lost 1.2 million tonnes of ice a month between 2000 and 2010.",
+        ],
+    ),
+    (
+        "Roots do not enter the membrane where the barrier is whole.",
+        &["Roots don't enter the membrane where the barrier is whole."],
+        &["Roots do enter the membrane where the barrier is whole."],
+    ),
+];
+
+#[test]
+fn in_nearly_the_same_words_what_differs_decides() {
+    for (source, others, contradicted) in NEARLY_THE_SAME {
+        for claim in others {
+            assert_ne!(verdict(claim, source), SupportLevel::Contradicted, "{claim:?}");
+        }
+        for claim in contradicted {
+            assert_eq!(verdict(claim, source), SupportLevel::Contradicted, "{claim:?}");
+        }
+    }
+}

@@ -43,6 +43,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) has_head: bool,
     /// Whether it stands under a heading that asks the question.
     pub(crate) headed: bool,
+    /// Whether the pages read name each thing that the question names.
+    pub(crate) things_known: bool,
 }
 
 /// Ranks the points by how well they answer, best first.
@@ -53,6 +55,7 @@ pub(crate) fn rank_points<'a>(
     points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
     let apart = SideName::of_brief(brief);
+    let things_known = !scorer.asks_of_unknown_thing();
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
@@ -95,6 +98,7 @@ pub(crate) fn rank_points<'a>(
             listed,
             has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
             headed: heading > 0.0,
+            things_known,
         };
         it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
         if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {

@@ -61,10 +61,10 @@ async fn what_means_what_is_asked_in_other_words_leads() {
 }
 
 #[tokio::test]
-async fn where_words_find_the_answer_it_leads_and_members_of_a_list_are_not_compared() {
+async fn where_words_find_the_answer_it_leads_and_steps_are_not_compared() {
     let (claims, compared) = found("How much does a planted roof cost per square metre?").await;
     assert!(compared > 0);
     assert!(claims[0].contains("110 euros"), "{claims:?}");
-    let (_, compared) = found("Which beetles were found on every planted roof?").await;
+    let (_, compared) = found("How do you weigh the soil of a planted roof?").await;
     assert_eq!(compared, 0);
 }

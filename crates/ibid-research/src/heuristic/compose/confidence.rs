@@ -77,6 +77,7 @@ pub(super) fn confidence_mark(
         let on_question = ranked_point.relevance >= MIN_DIRECT_ANSWER_WEIGHT
             && ranked_point.share >= MIN_DIRECT_ANSWER_WORDS
             && ranked_point.has_head
+            && ranked_point.things_known
             && ranked_point.similarity.is_none_or(|it| it >= MIN_DIRECT_SIMILARITY);
         !ranked_point.headed && !ranked_point.listed && !on_question
     }) {

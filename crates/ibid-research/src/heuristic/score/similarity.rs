@@ -44,7 +44,7 @@ impl RelevanceScorer {
 
     /// Whether a thing that the question names is named nowhere on the pages read, in these words or related ones. What the pages say is
     /// then on something else, however like the question it sounds.
-    fn asks_of_unknown_thing(&self) -> bool {
+    pub(crate) fn asks_of_unknown_thing(&self) -> bool {
         self.asked_things
             .iter()
             .any(|id| !self.occurs(*id) && !self.kin(*id).any(|kin| self.occurs(kin)))

@@ -20,13 +20,15 @@ pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
     pairs
 }
 
-/// The words of a question that end a noun phrase, in lower case: "pool" of "how much does a swimming pool weigh".
+/// The words of a question that end a noun phrase, in lower case: "pool" of "how much does a swimming pool weigh". Not the kind that is
+/// sought: its members answer "which animals live there".
 pub(super) fn asked_things(question: &str) -> Vec<String> {
     let words = tokens(question);
     let tells = |token: &Token| content_weight(question, token) >= 1.0 && !is_verb(&token.text);
     let ends = |at: usize| words.get(at + 1).is_none_or(|next| !tells(next));
     let things = words.iter().enumerate().filter(|(at, token)| tells(token) && ends(*at));
-    things.map(|(_, token)| token.text.clone()).collect()
+    let sought = sought_noun(question);
+    things.map(|(_, token)| token.text.clone()).filter(|it| Some(it) != sought.as_ref()).collect()
 }
 
 /// The noun after "which" or "what" at the beginning of a question: the kind of thing sought.

@@ -142,6 +142,7 @@ impl TablePoints {
             listed: false,
             has_head: true,
             headed: false,
+            things_known: true,
         })
     }
 

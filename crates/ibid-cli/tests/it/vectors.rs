@@ -43,7 +43,7 @@ async fn folder(dir: &Path, embedder: &Arc<Counting>, max_passages: usize) -> Fo
     std::fs::create_dir_all(&docs).unwrap();
     let text = |nth: usize| match nth {
         150 => "A hound in the barn.".to_owned(),
-        _ if nth % 10 == 0 => format!("Hay number {nth} in the barn."),
+        _ if nth.is_multiple_of(10) => format!("Hay number {nth} in the barn."),
         _ => format!("Roof number {nth} on the house."),
     };
     let rows: Vec<String> = (0..ROWS)

@@ -23,6 +23,7 @@ use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, S
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
+use super::similarity::ComparedClaims;
 use super::subject_words::{asked_things, sought_noun, subject_pairs};
 use super::terms::{
     WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,
@@ -85,12 +86,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) related: HashMap<u32, Vec<(u32, f32)>>,
     /// Words that the sentences nearest to the question share, with their weights.
     pub(super) topic: Vec<(u32, f32)>,
-    /// How far each compared claim means what the question asks, 0 to 1.
-    pub(super) similarity: HashMap<String, f32>,
-    /// The highest of them.
-    pub(super) best_similarity: f32,
-    /// Whether no words asked for were found, so that a sentence must mean what is asked.
-    pub(super) words_fail: bool,
+    /// The claims that were compared with the question by meaning.
+    pub(super) compared: ComparedClaims,
     /// In how many sentences each word occurred; `sentences` counts all.
     pub(super) sentence_counts: HashMap<u32, u32>,
     pub(super) sentences: u32,
@@ -135,7 +132,7 @@ impl RelevanceScorer {
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
-        let asked_things = asked_things(&brief.question).iter().map(|it| lexicon.id(it)).collect();
+        let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
@@ -175,9 +172,7 @@ impl RelevanceScorer {
             aliases: Vec::new(),
             related,
             topic: Vec::new(),
-            similarity: HashMap::new(),
-            best_similarity: 0.0,
-            words_fail: false,
+            compared: ComparedClaims::default(),
             sentence_counts: HashMap::new(),
             sentences: 0,
         };

@@ -1,5 +1,5 @@
 //! How far sentences mean what the question asks, where a model that compares meaning says so.
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
 
@@ -12,6 +12,17 @@ use super::scorer::RelevanceScorer;
 
 /// Sentences that are compared in one round.
 const MAX_COMPARED: usize = 400;
+
+/// What the comparison by meaning said.
+#[derive(Default)]
+pub(super) struct ComparedClaims {
+    /// How far each claim means what the question asks, 0 to 1.
+    similarity: HashMap<String, f32>,
+    /// The highest of them, or the least that makes an answer sure.
+    best: f32,
+    /// Whether no words asked for were found, so that a sentence must mean what is asked.
+    words_fail: bool,
+}
 
 impl RelevanceScorer {
     /// The sentences of a round's pages that may be evidence and were not compared yet, each once, as claims.
@@ -36,7 +47,7 @@ impl RelevanceScorer {
         let texts =
             (0..longest).flat_map(|nth| of_pages.iter().filter_map(move |page| page.get(nth)));
         texts
-            .filter(|text| !self.similarity.contains_key(*text) && seen.insert(*text))
+            .filter(|text| !self.compared.similarity.contains_key(*text) && seen.insert(*text))
             .take(MAX_COMPARED)
             .cloned()
             .collect()
@@ -66,17 +77,17 @@ impl RelevanceScorer {
         similarity: Vec<f32>,
         words_fail: bool,
     ) {
-        self.words_fail |= words_fail;
+        self.compared.words_fail |= words_fail;
         let least = if self.asks_of_unknown_thing() { UNKNOWN_THING_ANSWER } else { SURE_ANSWER };
-        let known = self.best_similarity.max(least);
-        self.best_similarity = similarity.iter().copied().fold(known, f32::max);
-        self.similarity.extend(claims.into_iter().zip(similarity));
+        let known = self.compared.best.max(least);
+        self.compared.best = similarity.iter().copied().fold(known, f32::max);
+        self.compared.similarity.extend(claims.into_iter().zip(similarity));
     }
 
     /// The factor for a sentence that neither means what is asked nor has its words, down to `least`. It is 1 where the words asked for
     /// are found: then meaning adds, and takes nothing away.
     pub(crate) fn dissimilar_factor(&self, similarity: f32, word_share: f32, least: f32) -> f32 {
-        if !self.words_fail {
+        if !self.compared.words_fail {
             return 1.0;
         }
         let on_matter = (2.0 * similarity + SHARED_WORDS_MEANING * word_share).min(1.0);
@@ -85,25 +96,25 @@ impl RelevanceScorer {
 
     /// Whether a member of a list means something else than what is asked, where the words asked for are not found.
     pub(crate) fn is_off_topic(&self, similarity: Option<f32>) -> bool {
-        self.words_fail && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY)
+        self.compared.words_fail && similarity.is_some_and(|it| it < MIN_MEMBER_SIMILARITY)
     }
 
     /// Whether a claim was compared with the question. A long page has more sentences than are.
     pub(crate) fn was_compared(&self, claim: &str) -> bool {
-        self.similarity.contains_key(claim)
+        self.compared.similarity.contains_key(claim)
     }
 
     /// How far a claim means what the question asks, 0 to 1: 0 also for one that was not compared. `None` where none was.
     pub(crate) fn similarity(&self, claim: &str) -> Option<f32> {
-        let compared = !self.similarity.is_empty();
-        let of_best = |similarity: f32| similarity / self.best_similarity;
-        compared.then(|| self.similarity.get(claim).copied().map_or(0.0, of_best))
+        let compared = !self.compared.similarity.is_empty();
+        let of_best = |similarity: f32| similarity / self.compared.best;
+        compared.then(|| self.compared.similarity.get(claim).copied().map_or(0.0, of_best))
     }
 
     /// Gives a claim of several sentences the similarity of one of them.
     pub(super) fn copy_similarity(&mut self, from: &str, to: &str) {
-        if let Some(similar) = self.similarity.get(from).copied() {
-            self.similarity.insert(to.to_owned(), similar);
+        if let Some(similar) = self.compared.similarity.get(from).copied() {
+            self.compared.similarity.insert(to.to_owned(), similar);
         }
     }
 }

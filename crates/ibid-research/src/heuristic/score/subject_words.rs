@@ -1,5 +1,6 @@
 //! The words of a question that name its subject.
 use crate::heuristic::intake::{content_weight, is_verb};
+use crate::heuristic::lexicon::StemInterner;
 use ibid_core::domain::Brief;
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
 
@@ -20,15 +21,16 @@ pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
     pairs
 }
 
-/// The words of a question that end a noun phrase, in lower case: "pool" of "how much does a swimming pool weigh". Not the kind that is
+/// The words of a question that end a noun phrase: "pool" of "how much does a swimming pool weigh". Not the kind that is
 /// sought: its members answer "which animals live there".
-pub(super) fn asked_things(question: &str) -> Vec<String> {
+pub(super) fn asked_things(lexicon: &mut StemInterner, question: &str) -> Vec<u32> {
     let words = tokens(question);
     let tells = |token: &Token| content_weight(question, token) >= 1.0 && !is_verb(&token.text);
     let ends = |at: usize| words.get(at + 1).is_none_or(|next| !tells(next));
     let things = words.iter().enumerate().filter(|(at, token)| tells(token) && ends(*at));
     let sought = sought_noun(question);
-    things.map(|(_, token)| token.text.clone()).filter(|it| Some(it) != sought.as_ref()).collect()
+    let named = things.map(|(_, token)| &token.text).filter(|it| Some(*it) != sought.as_ref());
+    named.map(|word| lexicon.id(word)).collect()
 }
 
 /// The noun after "which" or "what" at the beginning of a question: the kind of thing sought.

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::cli::TestHome;
 
 const MODEL: &str = "all-MiniLM-L6-v2";
-const SOURCE: &str = "A gravel strip of 30 cm along openings is recommended. Sewer overflows had fallen from 29 days in 2014 to 21 \
-    days in 2024.";
+const SOURCE: &str = "Field capacity is the water that a substrate holds against gravity after it has drained for a day. A \
+    semi-intensive green roof has 15 to 25 cm of substrate and carries grasses, herbs and small shrubs.";
 const CLAIMS: [&str; 3] = [
-    "A gravel strip of 30 cm along openings is not recommended.",
-    "Sewer overflows had fallen from 29 days in 2014 to 20 days in 2024.",
-    "A gravel strip of 30 cm along openings is recommended.",
+    "It is not true that field capacity is the water that a substrate holds against gravity after it has drained for a day.",
+    "A semi-intensive green roof has 15 to 25 cm of substrate and carries grasses, herbs and large shrubs.",
+    "A semi-intensive green roof has 15 to 25 cm of substrate.",
 ];
 
 /// A place with the model and this adapter.

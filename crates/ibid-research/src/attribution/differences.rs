@@ -11,6 +11,8 @@ use super::terms::{Bound, ParsedText, TermKind, TextTerm};
 use crate::thresholds::MIN_SAME_WORDS_SHARE;
 use ibid_core::domain::words::Number;
 
+/// Longest claim and sentence that are compared, in words: longer ones are no statement.
+const MAX_COMPARED_WORDS: usize = 300;
 /// Words of a claim from which a part of a sentence that differs in one place is the same statement.
 const MIN_SAME_RUN: usize = 4;
 /// Words on each side that show that two words stand in the same place.
@@ -24,6 +26,9 @@ const RANGE_WORDS: usize = 6;
 /// neither an opposite nor a negation alone contradicts; `None` if there is none.
 pub(super) fn says_otherwise(it: &Alignment, best: usize) -> Option<bool> {
     let (claim, source) = (&it.claim, &it.sentences[best].words);
+    if claim.terms.len().max(source.terms.len()) > MAX_COMPARED_WORDS {
+        return None;
+    }
     if differs_in_one_place(&claim.terms, &source.terms) {
         return Some(true);
     }
@@ -33,7 +38,8 @@ pub(super) fn says_otherwise(it: &Alignment, best: usize) -> Option<bool> {
     if same_words(it, best) < MIN_SAME_WORDS_SHARE {
         return None;
     }
-    if has_other_member(claim, source)
+    if has_exchanged_pairs(&claim.terms, &source.terms)
+        || has_other_member(claim, source)
         || has_other_unit(it, best)
         || has_other_number(claim, source, it)
         || has_other_year(claim, source)
@@ -47,13 +53,12 @@ pub(super) fn says_otherwise(it: &Alignment, best: usize) -> Option<bool> {
     let ranges = usize::from(has_reversed_range(claim, source));
     let reversals = opposites + bounds + ranges + usize::from(sides == Some(true));
     if reversals == 0 {
-        return None;
+        return bounds_alike(claim, source).then_some(false);
     }
     let negated = usize::from(is_negated(&claim.terms) != is_negated(&source.terms));
     match (reversals + negated) % 2 {
         1 => Some(true),
-        // Two opposites may be of one another; that an exchange of sides undoes an opposite is sure.
-        _ => (sides == Some(true)).then_some(false),
+        _ => (sides == Some(true) || opposites > 1).then_some(false),
     }
 }
 
@@ -197,6 +202,7 @@ fn has_other_member(claim: &ParsedText, source: &ParsedText) -> bool {
                 && !has(claim, &word.stem)
                 && (!of_rates || is_rate(source, other))
                 && (of_rates || same_neighbour(claim, at, source, other))
+                && !(matches!(&*term.text, "once" | "twice") && every_number(claim, source))
         })
     })
 }
@@ -209,6 +215,12 @@ fn amount(number: &Number) -> Option<(&'static str, f64)> {
 
 fn is_same_amount(a: &Number, b: &Number) -> bool {
     matches!((amount(a), amount(b)), (Some(a), Some(b)) if a.0 == b.0 && is_near(a.1, b.1))
+}
+
+/// Whether one of the texts says "every six months", which is "twice a year".
+fn every_number(claim: &[TextTerm], source: &[TextTerm]) -> bool {
+    let pairs = claim.windows(2).chain(source.windows(2));
+    pairs.into_iter().any(|pair| pair[0].text == "every" && pair[1].kind == TermKind::Number)
 }
 
 /// Whether a number of the claim occurs in the sentence with another unit only, and not as the same amount.
@@ -302,6 +314,34 @@ fn years_and_values(terms: &[TextTerm]) -> (Vec<usize>, Vec<usize>) {
     })
 }
 
+/// Whether a bound of the claim is in the sentence, too, and one of them is written as a negation: "no less than", "at least".
+fn bounds_alike(claim: &ParsedText, source: &ParsedText) -> bool {
+    let bounded = |it: &ParsedText| -> Vec<(f64, Bound)> {
+        it.numbers.iter().zip(&it.bounds).map(|(number, bound)| (number.value, *bound)).collect()
+    };
+    is_negated(&claim.terms) != is_negated(&source.terms)
+        && bounded(claim).iter().any(|(value, bound)| {
+            matches!(bound, Bound::Above | Bound::Below)
+                && bounded(source).iter().any(|it| is_near(*value, it.0) && *bound == it.1)
+        })
+}
+
+/// Whether two opposites that both texts have go with each other's partner: "highest in winter and lowest in summer".
+fn has_exchanged_pairs(claim: &[TextTerm], source: &[TextTerm]) -> bool {
+    let place = |terms: &[TextTerm], stem: &str| terms.iter().position(|term| term.stem == stem);
+    let (mut pairs, mut turned) = (0, 0);
+    for (at, term) in claim.iter().enumerate() {
+        let partner = lexicon::opposites(&term.stem)
+            .find_map(|other| place(claim, other).filter(|its| *its > at).map(|_| other));
+        let Some(partner) = partner else { continue };
+        if let (Some(first), Some(second)) = (place(source, &term.stem), place(source, partner)) {
+            pairs += 1;
+            turned += usize::from(first > second);
+        }
+    }
+    pairs == 2 && turned == 1
+}
+
 /// Whether a number is bounded above in one text and below in the other.
 fn has_opposite_bound(claim: &ParsedText, source: &ParsedText) -> bool {
     let bounded = |it: &ParsedText| -> Vec<(f64, Bound)> {
@@ -365,7 +405,9 @@ fn sides_form(terms: &[TextTerm]) -> Option<(SidesForm, usize)> {
         let form = if times { SidesForm::Times } else { SidesForm::Equal };
         return Some((form, first + 1 + second));
     }
-    if let Some(at) = find("after").or_else(|| find("before")) {
+    if let Some(at) = find("after").or_else(|| find("before"))
+        && at > 0
+    {
         return Some((SidesForm::Order, at));
     }
     let at = find("to").or_else(|| find("from"))?;
@@ -386,13 +428,10 @@ fn exchanged_sides(claim: &ParsedText, source: &ParsedText) -> Option<bool> {
     if form != its_form && !(compares(form) && compares(its_form)) {
         return None;
     }
-    let transfer = form == SidesForm::Transfer;
     let sides = |terms: &[TextTerm], at: usize| -> [BTreeSet<String>; 2] {
         let names = |terms: &[TextTerm]| {
-            let telling = terms.iter().filter(|term| match transfer {
-                true => term.capital && term.kind != TermKind::Stop,
-                false => matches!(term.kind, TermKind::Plain | TermKind::Name),
-            });
+            let telling =
+                terms.iter().filter(|term| matches!(term.kind, TermKind::Plain | TermKind::Name));
             telling.map(|term| term.stem.clone()).collect::<BTreeSet<String>>()
         };
         let end = (at + 1 + SIDE_WORDS).min(terms.len());

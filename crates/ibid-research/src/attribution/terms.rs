@@ -80,7 +80,25 @@ fn parse_bound(before: &str) -> Bound {
     let last = before[start..].to_lowercase();
     let last = last.trim_end_matches(|c: char| !c.is_alphanumeric());
     let ends = |all: &[&str]| all.iter().any(|text| last.ends_with(text));
-    if ends(&["more than", "over", "at least", "above", "exceeding", "greater than"]) {
+    // "No less than" is a bound, not a negation.
+    let denied = |of: &[&str]| {
+        let denials = ["no", "not", "never"];
+        of.iter().any(|words| denials.iter().any(|no| last.ends_with(&format!("{no} {words}"))))
+    };
+    if denied(&["less than", "fewer than", "under", "below"]) {
+        Bound::Above
+    } else if denied(&["more than", "over", "exceed", "above", "greater than"]) {
+        Bound::Below
+    } else if ends(&[
+        "more than",
+        "over",
+        "at least",
+        "above",
+        "exceed",
+        "exceeds",
+        "exceeding",
+        "greater than",
+    ]) {
         Bound::Above
     } else if ends(&["less than", "under", "fewer than", "below", "at most", "up to"]) {
         Bound::Below

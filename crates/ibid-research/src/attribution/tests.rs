@@ -166,7 +166,7 @@ fn a_bad_row_names_the_field_at_fault() {
 }
 
 /// A sentence, claims that it supports or does not decide, and claims that it contradicts in nearly its own words.
-const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 11] = [
+const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 15] = [
     (
         "The bridge over the Alder is 240 metres long and was opened in May 1931.",
         &["The bridge is 240 metres long.", "The Alder bridge is 0.24 kilometres long."],
@@ -240,6 +240,26 @@ const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 11] = [
             "The glacier lost 1.2 billion tonnes of ice a year between 2000 and 2010.",
             "The glacier lost 1.2 million tonnes of ice a month between 2000 and 2010.",
         ],
+    ),
+    (
+        "Retention is highest in summer, when plants drink, and lowest in winter, when they rest.",
+        &["Retention is lowest in winter."],
+        &["Retention is highest in winter and lowest in summer."],
+    ),
+    (
+        "The company sold the factory to Orlin in 2007.",
+        &["Orlin bought the factory from the company in 2007."],
+        &["Orlin sold the factory to the company in 2007."],
+    ),
+    (
+        "The lake is at least 30 metres deep.",
+        &["The lake is no less than 30 metres deep."],
+        &["The lake is at most 30 metres deep."],
+    ),
+    (
+        "The soaked roof weighs 112 kg per square metre, and the committee meets once every six months.",
+        &["The committee meets twice a year."],
+        &["The soaked roof weighs 112 kg per cubic metre."],
     ),
     (
         "Roots do not enter the membrane where the barrier is whole.",

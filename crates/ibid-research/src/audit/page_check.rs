@@ -90,7 +90,10 @@ fn require_figures(
 ) -> (AuditVerdict, Option<&'static str>) {
     match (verdict, figures) {
         (AuditVerdict::Unsupported, _) => (verdict, Some("no sentence in the source says this")),
-        (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Conflict) => {
+        (AuditVerdict::Contradicted, FigureMatch::Match | FigureMatch::MatchElsewhere) => {
+            (verdict, Some("the source says otherwise"))
+        }
+        (_, FigureMatch::Conflict) => {
             (AuditVerdict::Contradicted, Some("the source gives another number"))
         }
         (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Missing) => {

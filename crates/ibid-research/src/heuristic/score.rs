@@ -3,6 +3,7 @@ mod assertion;
 mod best_sentences;
 mod casing;
 mod chunks;
+mod compared_claims;
 mod context;
 mod item_matchers;
 mod limits;

@@ -12,6 +12,8 @@ use ibid_core::{Error, Result};
 use ibid_index::folder;
 use ibid_index::folder::{Filter, RefreshSummary, SearchHit, VectorCount};
 
+/// The time until a server first looks for passages without a vector.
+const FIRST_VECTOR_ROUND: Duration = Duration::from_secs(5);
 /// The time between two looks for passages without a vector.
 const VECTOR_ROUND: Duration = Duration::from_secs(60);
 
@@ -71,6 +73,8 @@ impl App {
     /// indexed them. Never returns; dropping it keeps what is made. `on_error` is called with each error once.
     pub async fn keep_vectors(&self, paths: &[PathBuf], on_error: impl Fn(&Error)) {
         let mut told = BTreeSet::new();
+        // Runs that wait for the server come first: they tell why an index had to be rebuilt.
+        tokio::time::sleep(FIRST_VECTOR_ROUND).await;
         loop {
             for path in paths {
                 if let Err(error) = self.make_vectors(path).await

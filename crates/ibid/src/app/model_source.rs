@@ -85,7 +85,7 @@ impl ModelSource {
             ModelSource::Directory(from) => {
                 for file in MODEL_FILES {
                     let path = from.join(file);
-                    let copied = File::open(&path).and_then(|from| copy(from, &to.join(file)));
+                    let copied = open_file(&path).and_then(|from| copy(from, &to.join(file)));
                     copied.map_err(|why| copy_error(&path.display().to_string(), why))?;
                 }
             }
@@ -136,11 +136,19 @@ fn copy(from: impl Read, to: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Opens a regular file: a pipe would be waited for.
+fn open_file(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file"));
+    }
+    File::open(path)
+}
+
 /// Unpacks the files of a model, which stand together somewhere in the archive at `path`.
 fn unpack(path: &Path, to: &Path) -> Result<()> {
     let fault = |why: io::Error| copy_error(&path.display().to_string(), why);
     let mut archive =
-        zip::ZipArchive::new(File::open(path).map_err(fault)?).map_err(|why| fault(why.into()))?;
+        zip::ZipArchive::new(open_file(path).map_err(fault)?).map_err(|why| fault(why.into()))?;
     let weights = MODEL_FILES[2];
     let names = archive.file_names().filter_map(|name| name.ok().map(|it| it.to_string()));
     let places = names.filter_map(|name| name.strip_suffix(weights).map(str::to_owned));

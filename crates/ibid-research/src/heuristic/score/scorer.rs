@@ -21,9 +21,9 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId, Synonym};
 
 use super::casing::Casing;
+use super::compared_claims::ComparedClaims;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
-use super::similarity::ComparedClaims;
 use super::subject_words::{asked_things, sought_noun, subject_pairs};
 use super::terms::{
     WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,

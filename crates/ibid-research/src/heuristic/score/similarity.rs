@@ -1,5 +1,5 @@
 //! How far sentences mean what the question asks, where a model that compares meaning says so.
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
 
@@ -12,17 +12,6 @@ use super::scorer::RelevanceScorer;
 
 /// Sentences that are compared in one round.
 const MAX_COMPARED: usize = 400;
-
-/// What the comparison by meaning said.
-#[derive(Default)]
-pub(super) struct ComparedClaims {
-    /// How far each claim means what the question asks, 0 to 1.
-    similarity: HashMap<String, f32>,
-    /// The highest of them, or the least that makes an answer sure.
-    best: f32,
-    /// Whether no words asked for were found, so that a sentence must mean what is asked.
-    words_fail: bool,
-}
 
 impl RelevanceScorer {
     /// The sentences of a round's pages that may be evidence and were not compared yet, each once, as claims.

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::measure::{holds, stems, units};
 use crate::heuristic::intake;
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::plan::distinguishing_words;
 use crate::prompts;
 use crate::prompts::{MeasureWords, TableWords};
@@ -56,6 +57,8 @@ pub(crate) struct TableRequest {
     pub(super) measures: Vec<&'static MeasureWords>,
     /// Whether it asks for the one with the most or the least.
     pub(super) extreme: Option<Extreme>,
+    /// Whether it asks for an amount per something.
+    asks_rate: bool,
     /// What the most is counted by: "per euro".
     pub(super) per: Option<&'static MeasureWords>,
     /// The years between which it asks how figures went on.
@@ -148,6 +151,7 @@ impl TableRequest {
             subject,
             measures,
             extreme: extreme.map(|it| it.0),
+            asks_rate: per.is_some() && extreme.is_none(),
             per: per.and_then(|per| words.measures.values().find(|it| it.asks.contains(per))),
             all_rows: asked.iter().any(|word| words.all_rows.contains(word)),
             sides: sides.iter().map(|side| stem(side)).collect(),
@@ -159,6 +163,10 @@ impl TableRequest {
     /// which says what the whole table is about, does not have.
     pub(super) fn asks_for(&self, attribute: &str, value: &str, known: &BTreeSet<String>) -> bool {
         if self.measures.iter().any(|it| holds(it, self.words, attribute, value)) {
+            let is_rate = |text: &str| text.contains('/') || spaced(text).contains(" per ");
+            if self.asks_rate && !is_rate(attribute) && !is_rate(value) {
+                return false;
+            }
             let own = units(value);
             return own.is_empty() || own.iter().any(|unit| self.has_unit(unit));
         }

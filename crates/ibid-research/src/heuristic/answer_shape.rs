@@ -375,6 +375,11 @@ const DIMENSIONS: &[Dimension] = &[
         units: LENGTHS,
     },
     Dimension {
+        asks: &["cost", "costs", "price"],
+        stems: &["cost", "price", "pay", "paid", "charg", "fee"],
+        units: &["€", "$", "£", "¥", "euro", "dollar", "pound", "eur", "usd", "gbp", "cent"],
+    },
+    Dimension {
         asks: &["how high", "how tall"],
         stems: &["high", "height", "tall", "elev", "altitud"],
         units: LENGTHS,

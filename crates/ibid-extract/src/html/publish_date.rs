@@ -372,7 +372,7 @@ struct DatelineScorer<'a> {
     title: Option<usize>,
     /// Hints that the title has, which mean nothing elsewhere.
     shared: Hints,
-    places: HashMap<usize, Place>,
+    places: HashMap<usize, DatePlace>,
     stale: HashMap<NodeId, bool>,
     /// What the dates of blocks are the days of.
     roles: HashMap<(usize, String), DateRole>,
@@ -389,7 +389,7 @@ const FOREIGN: Hints = element_hints::COMMENTS
 
 /// Where a block is.
 #[derive(Clone, Copy)]
-struct Place {
+struct DatePlace {
     score: i32,
     /// Whether an element around it says that it holds a dateline.
     named: bool,
@@ -407,7 +407,7 @@ impl DatelineScorer<'_> {
         labelled && dateline && !self.known_place(at).foreign
     }
 
-    fn known_place(&mut self, at: usize) -> Place {
+    fn known_place(&mut self, at: usize) -> DatePlace {
         if let Some(known) = self.places.get(&at) {
             return *known;
         }
@@ -426,7 +426,7 @@ impl DatelineScorer<'_> {
             - 6 * i32::from(role == DateRole::Other)
     }
 
-    fn place(&mut self, at: usize) -> Place {
+    fn place(&mut self, at: usize) -> DatePlace {
         let block = &self.flat[at];
         let title = self.title;
         // A dateline above the title is right above it, so blocks above count as twice as far.
@@ -446,7 +446,7 @@ impl DatelineScorer<'_> {
         score -= 6 * i32::from(foreign || hints & element_hints::FOOTER != 0);
         score -= 2 * i32::from(block.near & element_hints::CARD != 0);
         let named = block.near & element_hints::META != 0;
-        Place { score, named, foreign, stale: self.is_stale(block.node) }
+        DatePlace { score, named, foreign, stale: self.is_stale(block.node) }
     }
 
     /// Whether an element's class says that it holds the date of a change.

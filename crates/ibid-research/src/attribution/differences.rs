@@ -64,7 +64,8 @@ pub(super) fn says_otherwise(it: &Alignment, best: usize) -> Option<bool> {
 
 /// The words of a text without its negations and what comes with them ("does not" and "doesn't"), and before which words those stood.
 struct WithoutNegations<'a> {
-    words: Vec<(&'a str, TermKind)>,
+    /// Each word, and whether it is a number.
+    words: Vec<(&'a str, bool)>,
     negations: Vec<usize>,
 }
 
@@ -80,7 +81,7 @@ impl<'a> WithoutNegations<'a> {
             let short = ["n't", "n’t", "not"].iter().find_map(|end| text.strip_suffix(end));
             let word = short.filter(|_| negates).unwrap_or(text);
             if !word.is_empty() && !matches!(word, "do" | "does" | "did") {
-                out.words.push((word, term.kind));
+                out.words.push((word, is_number(term)));
             }
         }
         out
@@ -92,24 +93,30 @@ fn differs_in_one_place(claim: &[TextTerm], source: &[TextTerm]) -> bool {
     let (ours, theirs) = (WithoutNegations::of(claim), WithoutNegations::of(source));
     let length = ours.words.len();
     let numbers = |a: &str, b: &str| Some((a.parse::<f64>().ok()?, b.parse::<f64>().ok()?));
-    let other_number = |a: &(&str, TermKind), b: &(&str, TermKind)| {
-        a.1 == TermKind::Number
-            && b.1 == TermKind::Number
-            && numbers(a.0, b.0).is_none_or(|(a, b)| !is_rounded(a, b))
+    let other_number = |a: &(&str, bool), b: &(&str, bool)| {
+        a.1 && b.1 && numbers(a.0, b.0).is_none_or(|(a, b)| !is_rounded(a, b))
     };
-    length >= MIN_SAME_RUN
-        && theirs.words.windows(length).enumerate().any(|(start, part)| {
-            let pairs = || ours.words.iter().zip(part).filter(|(a, b)| a.0 != b.0);
-            if !pairs().all(|(a, b)| other_number(a, b)) {
-                return false;
-            }
-            let end = start + length;
-            let inside = |at: &&usize| {
-                (**at > start || start == 0) && (**at < end || end == theirs.words.len())
-            };
-            let negations = theirs.negations.iter().filter(inside).count();
-            pairs().next().is_some() || negations % 2 != ours.negations.len() % 2
-        })
+    if length < MIN_SAME_RUN {
+        return false;
+    }
+    let mut differs = false;
+    for (start, part) in theirs.words.windows(length).enumerate() {
+        let unequal: Vec<_> = ours.words.iter().zip(part).filter(|(a, b)| a.0 != b.0).collect();
+        if !unequal.iter().all(|(a, b)| other_number(a, b)) {
+            continue;
+        }
+        let end = start + length;
+        let inside =
+            |at: &&usize| (**at > start || start == 0) && (**at < end || end == theirs.words.len());
+        let negations = theirs.negations.iter().filter(inside).count();
+        let denies = negations % 2 != ours.negations.len() % 2;
+        // "5 mg in 2019 and 7 mg in 2020" says both.
+        if unequal.is_empty() && !denies {
+            return false;
+        }
+        differs = true;
+    }
+    differs
 }
 
 /// The share of the claim's words that the sentence has, itself or by an opposite.
@@ -130,6 +137,11 @@ fn same_words(it: &Alignment, best: usize) -> f32 {
         met += it.weights[nth] * if opposed { 1.0 } else { it.met[best][nth] };
     }
     if all == 0.0 { 0.0 } else { met / all }
+}
+
+/// Whether a word is a number. A single digit is no content word elsewhere.
+fn is_number(term: &TextTerm) -> bool {
+    term.kind == TermKind::Number || term.text.parse::<f64>().is_ok()
 }
 
 fn has(terms: &[TextTerm], stem: &str) -> bool {
@@ -207,6 +219,12 @@ fn has_other_member(claim: &ParsedText, source: &ParsedText) -> bool {
     })
 }
 
+/// Whether one of the texts says "every six months", which is "twice a year".
+fn every_number(claim: &[TextTerm], source: &[TextTerm]) -> bool {
+    let pairs = claim.windows(2).chain(source.windows(2));
+    pairs.into_iter().any(|pair| pair[0].text == "every" && is_number(&pair[1]))
+}
+
 /// The amount of a number in the basic unit of what its unit measures.
 fn amount(number: &Number) -> Option<(&'static str, f64)> {
     let (measures, factor) = lexicon::unit(number.unit.as_deref()?)?;
@@ -215,12 +233,6 @@ fn amount(number: &Number) -> Option<(&'static str, f64)> {
 
 fn is_same_amount(a: &Number, b: &Number) -> bool {
     matches!((amount(a), amount(b)), (Some(a), Some(b)) if a.0 == b.0 && is_near(a.1, b.1))
-}
-
-/// Whether one of the texts says "every six months", which is "twice a year".
-fn every_number(claim: &[TextTerm], source: &[TextTerm]) -> bool {
-    let pairs = claim.windows(2).chain(source.windows(2));
-    pairs.into_iter().any(|pair| pair[0].text == "every" && pair[1].kind == TermKind::Number)
 }
 
 /// Whether a number of the claim occurs in the sentence with another unit only, and not as the same amount.
@@ -307,18 +319,20 @@ fn has_other_year(claim: &ParsedText, source: &ParsedText) -> bool {
 
 /// The places of the years, and of the other numbers.
 fn years_and_values(terms: &[TextTerm]) -> (Vec<usize>, Vec<usize>) {
-    let numbers = (0..terms.len()).filter(|at| terms[*at].kind == TermKind::Number);
+    let numbers = (0..terms.len()).filter(|at| is_number(&terms[*at]));
     numbers.partition(|at| {
         let text = &terms[*at].text;
         text.len() == 4 && (text.starts_with("19") || text.starts_with("20"))
     })
 }
 
+/// The numbers, and the bound on each.
+fn bounded(it: &ParsedText) -> Vec<(f64, Bound)> {
+    it.numbers.iter().zip(&it.bounds).map(|(number, bound)| (number.value, *bound)).collect()
+}
+
 /// Whether a bound of the claim is in the sentence, too, and one of them is written as a negation: "no less than", "at least".
 fn bounds_alike(claim: &ParsedText, source: &ParsedText) -> bool {
-    let bounded = |it: &ParsedText| -> Vec<(f64, Bound)> {
-        it.numbers.iter().zip(&it.bounds).map(|(number, bound)| (number.value, *bound)).collect()
-    };
     is_negated(&claim.terms) != is_negated(&source.terms)
         && bounded(claim).iter().any(|(value, bound)| {
             matches!(bound, Bound::Above | Bound::Below)
@@ -344,9 +358,6 @@ fn has_exchanged_pairs(claim: &[TextTerm], source: &[TextTerm]) -> bool {
 
 /// Whether a number is bounded above in one text and below in the other.
 fn has_opposite_bound(claim: &ParsedText, source: &ParsedText) -> bool {
-    let bounded = |it: &ParsedText| -> Vec<(f64, Bound)> {
-        it.numbers.iter().zip(&it.bounds).map(|(number, bound)| (number.value, *bound)).collect()
-    };
     bounded(claim).into_iter().any(|(value, bound)| {
         bounded(source).into_iter().any(|(other, its)| {
             is_near(value, other)
@@ -372,7 +383,7 @@ fn range(terms: &[TextTerm]) -> Option<(&str, &str)> {
     let to = from + terms.iter().skip(from).take(RANGE_WORDS).position(|term| term.text == "to")?;
     let number = |at: usize| {
         let after = terms.iter().skip(at + 1).take(2);
-        after.into_iter().find(|term| term.kind == TermKind::Number).map(|term| &*term.stem)
+        after.into_iter().find(|term| is_number(term)).map(|term| &*term.stem)
     };
     Some((number(from)?, number(to)?))
 }

@@ -166,7 +166,7 @@ fn a_bad_row_names_the_field_at_fault() {
 }
 
 /// A sentence, claims that it supports or does not decide, and claims that it contradicts in nearly its own words.
-const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 15] = [
+const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 16] = [
     (
         "The bridge over the Alder is 240 metres long and was opened in May 1931.",
         &["The bridge is 240 metres long.", "The Alder bridge is 0.24 kilometres long."],
@@ -260,6 +260,11 @@ const NEARLY_THE_SAME: [(&str, &[&str], &[&str]); 15] = [
         "The soaked roof weighs 112 kg per square metre, and the committee meets once every six months.",
         &["The committee meets twice a year."],
         &["The soaked roof weighs 112 kg per cubic metre."],
+    ),
+    (
+        "In 2019 the well gave 5 litres a day, and in 2020 the well gave 7 litres a day.",
+        &["In 2020 the well gave 7 litres a day.", "In 2019 the well gave 5 litres a day."],
+        &["In 2020 the well gave 9 litres a day."],
     ),
     (
         "Roots do not enter the membrane where the barrier is whole.",

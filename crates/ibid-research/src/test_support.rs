@@ -38,6 +38,7 @@ pub(crate) fn evidence(id: u32, items: &[u32]) -> Evidence {
         claim: "Cork floats.".to_owned(),
         passage: page.passage(0, 0).unwrap(),
         table_header: None,
+        heading: None,
         stance: Stance::For,
         score: 0.9,
         confidence: 0.5,

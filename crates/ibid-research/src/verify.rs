@@ -91,11 +91,11 @@ impl<'a> Quotes<'a> {
             .collect()
     }
 
-    /// Whether a line is what code read from the cells of a table.
-    fn is_table_row(&self, line: &DraftLine) -> bool {
+    /// Whether a line is what code made of a passage and the heading or table header above it.
+    fn is_with_context(&self, line: &DraftLine) -> bool {
         let text = line.text.trim_end_matches('…');
         let mut cited = line.evidence.iter().filter_map(|id| self.evidence.get(id));
-        cited.any(|it| it.table_header.is_some() && it.claim.starts_with(text))
+        cited.any(|it| it.has_context() && it.claim.starts_with(text))
     }
 
     /// The lines of a draft that none of their quotes contains verbatim, each once.
@@ -107,7 +107,7 @@ impl<'a> Quotes<'a> {
         for line in draft_lines(draft).map(|line| &*line).chain(of_other_drafts) {
             let text = line.text.trim_end_matches('…');
             let verbatim = self.for_line(line).iter().any(|it| it.contains(text));
-            if !verbatim && !self.is_table_row(line) && !lines.contains(line) {
+            if !verbatim && !self.is_with_context(line) && !lines.contains(line) {
                 lines.push(line.clone());
             }
         }
@@ -189,9 +189,9 @@ impl<'a> Quotes<'a> {
         let words = &prompts::phrases()?.sentence;
         let first_quote = |line: &DraftLine| {
             let evidence = line.evidence.first().and_then(|id| self.evidence.get(id));
-            evidence.map(|evidence| match evidence.table_header {
-                Some(_) => evidence.claim.clone(),
-                None => claim_text(evidence.passage.text().expose(), words),
+            evidence.map(|evidence| match evidence.has_context() {
+                true => evidence.claim.clone(),
+                false => claim_text(evidence.passage.text().expose(), words),
             })
         };
         let mut answer = draft.answer.take();

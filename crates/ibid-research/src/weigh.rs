@@ -495,6 +495,7 @@ fn build_evidence(
         source: reading.source,
         passage,
         table_header: None,
+        heading: None,
         claim,
         stance: row.stance,
         score,

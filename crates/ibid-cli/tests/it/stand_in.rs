@@ -214,6 +214,7 @@ pub(crate) async fn research(
                 source: id,
                 passage: page.passage(0, 0).unwrap(),
                 table_header: None,
+                heading: None,
                 claim: page.sentence(0).to_owned(),
                 stance: Stance::For,
                 score: hit.score,

@@ -30,6 +30,10 @@ pub struct Evidence {
     /// If the passage is of a table: its header, or else its caption, without which no row can be understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table_header: Option<Passage>,
+    /// The heading of its section, where the passage does not name what it is about and the heading does: "It has a warranty of
+    /// two years".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<Passage>,
     /// Its statement as one sentence.
     pub claim: String,
     /// Whether it supports or contradicts the item.
@@ -46,9 +50,14 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Its quotes: of a table, the header before the rows.
+    /// Its quotes: the heading or the header of a table before the passage.
     pub fn quotes(&self) -> impl Iterator<Item = &Passage> {
-        self.table_header.iter().chain([&self.passage])
+        self.heading.iter().chain(&self.table_header).chain([&self.passage])
+    }
+
+    /// Whether its claim has more than its passage says alone.
+    pub fn has_context(&self) -> bool {
+        self.table_header.is_some() || self.heading.is_some()
     }
 }
 

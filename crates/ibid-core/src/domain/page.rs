@@ -263,6 +263,13 @@ pub struct Sentence {
     pub kind: BlockKind,
     /// Page number of the printed document, from 1 (PDF).
     pub page: Option<u32>,
+    /// The level of a heading, from 1; 0 where the document gives none, and for other kinds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub level: u8,
+}
+
+fn is_zero(level: &u8) -> bool {
+    *level == 0
 }
 
 /// A document that has been read: clean text in numbered sentences, identified by its content hash.
@@ -336,6 +343,7 @@ impl Page {
                     block: nth,
                     kind: block.kind,
                     page: block.page,
+                    level: if block.kind == BlockKind::Heading { block.level } else { 0 },
                 }
             }));
             let of_block = draft.links.iter().filter(|link| link.block as usize == at);
@@ -382,6 +390,15 @@ impl Page {
         let links: Vec<String> =
             self.links.iter().map(|link| format!("link:{} {}", link.sentence, link.url)).collect();
         parts.extend(links.iter().map(String::as_str));
+        // And pages whose headings have no levels: the levels decide what belongs to a section.
+        let levels: Vec<String> = self
+            .sentences
+            .iter()
+            .enumerate()
+            .filter(|(_, sentence)| sentence.level > 0)
+            .map(|(nth, sentence)| format!("heading:{nth} {}", sentence.level))
+            .collect();
+        parts.extend(levels.iter().map(String::as_str));
         PageHash::from_parts(&parts)
     }
 

@@ -98,9 +98,9 @@ impl<'a> DraftPatcher<'a> {
             return Ok(rejected("a sentence tells it already"));
         }
         let phrases = &prompts::phrases()?.sentence;
-        let text = match evidence.table_header {
-            Some(_) => evidence.claim.clone(),
-            None => claim_text(evidence.passage.text().expose(), phrases),
+        let text = match evidence.has_context() {
+            true => evidence.claim.clone(),
+            false => claim_text(evidence.passage.text().expose(), phrases),
         };
         let own: BTreeSet<String> = content_stems(&text).into_iter().collect();
         let told = |line: &DraftLine| {

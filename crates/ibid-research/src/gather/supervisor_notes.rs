@@ -19,9 +19,9 @@ pub(super) fn compressed_raw_notes(raw: &[String], team: &TeamSettings) -> Vec<S
 
 /// The raw note of a finding: who found it, the words of its source, and its address.
 pub(super) fn raw_note(researcher: &str, finding: &Evidence, notes: &EvidenceStore) -> String {
-    let text = match finding.table_header {
-        Some(_) => &finding.claim,
-        None => finding.passage.text().expose(),
+    let text = match finding.has_context() {
+        true => &finding.claim,
+        false => finding.passage.text().expose(),
     };
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let cut = words.len() > MAX_NOTE_WORDS;

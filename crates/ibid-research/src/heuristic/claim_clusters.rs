@@ -260,6 +260,7 @@ mod tests {
                 source: source.id,
                 passage: page.passage(0, 0).unwrap(),
                 table_header: None,
+                heading: None,
                 claim: "Rain is water that falls.".to_owned(),
                 stance: Stance::For,
                 score: *score,

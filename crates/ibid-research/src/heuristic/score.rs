@@ -11,6 +11,7 @@ mod model_view;
 mod page;
 mod scorer;
 mod section_heading;
+mod sections;
 mod sentence_score;
 mod similarity;
 mod stance;

@@ -387,6 +387,7 @@ fn evidence() -> Evidence {
         source: SourceId::new(1),
         passage: page().passage(0, 0).unwrap(),
         table_header: None,
+        heading: None,
         claim: "A green roof is a roof with plants.".to_owned(),
         stance: Stance::For,
         score: 0.75,

@@ -7,6 +7,8 @@ use ibid_core::domain::{BlockKind, ItemId, Page, Stance};
 pub(super) struct SentenceMatch {
     pub(super) first: usize,
     pub(super) last: usize,
+    /// The heading that says what it is about, where it does not.
+    pub(super) heading: Option<usize>,
     pub(super) items: Vec<(ItemId, f32)>,
     pub(super) claim: String,
     pub(super) stance: Stance,

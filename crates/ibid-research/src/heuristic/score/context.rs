@@ -30,11 +30,16 @@ pub(super) struct SentenceView<'a> {
 /// The context of a sentence.
 pub(super) struct SentenceContext<'a> {
     pub(super) title: &'a [u32],
+    /// The words of the headings above it.
     pub(super) heading: &'a [u32],
     /// The sentence before it.
     pub(super) previous: &'a [u32],
     /// The index of that sentence, if it may be evidence.
     pub(super) before: Option<usize>,
+    /// The heading above that names what the sentence is about, where the sentence does not.
+    pub(super) subject: Option<usize>,
+    /// The heading above that tells what a pronoun at the beginning stands for.
+    pub(super) antecedent: Option<usize>,
     /// Title, heading and the sentences before; for a short page, all of it.
     pub(super) wide: Vec<u32>,
     /// Title and heading.
@@ -74,6 +79,8 @@ impl<'a> SentenceContext<'a> {
             heading,
             previous,
             before: None,
+            subject: None,
+            antecedent: None,
             wide,
             topic,
             casing: &lines.casing,

@@ -56,6 +56,8 @@ struct SentenceRange {
     seen: SentenceText,
     /// How well they stand alone, 0 to 1.
     fit: f32,
+    /// The heading that says what they are about.
+    heading: Option<usize>,
 }
 
 impl RelevanceScorer {
@@ -70,10 +72,10 @@ impl RelevanceScorer {
         let page = reading.page;
         let mut out = PageEvidence::default();
         let mut found: Vec<SentenceMatch> = Vec::new();
-        let taken_in = lines.lines.iter().map(|line| line.0);
+        let sections = self.sections(page, lines);
+        let taken_in = lines.lines.iter().map(|line| line.0).chain(sections.places());
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let elsewhere = self.far_from_subject(lines);
-        let mut heading: Vec<u32> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
@@ -85,7 +87,6 @@ impl RelevanceScorer {
             match fitness(page, *n, &seen, &self.words.sentence) {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
-                        heading.clone_from(own);
                         heading_text = page.sentence(*n);
                         // The title of the page is no heading of a section.
                         let is_title = heading_text.trim().eq_ignore_ascii_case(page.title.trim());
@@ -94,11 +95,15 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
-                Some(_) if elsewhere[at] => {}
+                Some(_) if elsewhere[at] || sections.is_on_other_name(*n, own) => {}
                 Some(fit) => {
-                    let around = SentenceContext::new(lines, at, &heading);
+                    let headings = sections.words_above(*n);
+                    let around = SentenceContext::new(lines, at, &headings);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
-                    let around = SentenceContext { before, ..around };
+                    let sound = |index: &usize| !poisoned.contains(index);
+                    let subject = sections.subject_of(*n, own).filter(sound);
+                    let antecedent = sections.antecedent_of(*n).filter(sound);
+                    let around = SentenceContext { before, subject, antecedent, ..around };
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
@@ -132,6 +137,7 @@ impl RelevanceScorer {
                     source: reading.source,
                     passage,
                     table_header: None,
+                    heading: it.heading.and_then(|at| page.passage(at, at)),
                     claim: it.claim,
                     stance: it.stance,
                     score: it.items[0].1,
@@ -232,6 +238,10 @@ impl RelevanceScorer {
             .map(|nth| claim_text(page.sentence(nth), words))
             .collect::<Vec<_>>()
             .join(" ");
+        let claim = match span.heading {
+            Some(at) => format!("{}: {claim}", page.sentence(at).trim_end_matches(['.', ':'])),
+            None => claim,
+        };
         let said = Said { text: &claim, spaced: &span.seen.spaced, ids: &span.ids };
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
@@ -240,6 +250,7 @@ impl RelevanceScorer {
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,
+            heading: span.heading,
             stance,
             doubt: has_doubt_words(&span.seen.spaced, words),
             claim,
@@ -471,8 +482,8 @@ fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
     SIDE_OF_COMPARISON_WEIGHT * score
 }
 
-/// The sentence, together with the one before it if it depends on that. `None` if the one before is unfit,
-/// or both are too long to quote.
+/// The sentence, together with the one before it if it depends on that, or else with the heading that says what it is about.
+/// `None` if neither is fit, or they are too long to quote.
 fn widen(
     candidate: Candidate<'_>,
     around: &SentenceContext<'_>,
@@ -485,11 +496,20 @@ fn widen(
         ids: candidate.ids.to_vec(),
         seen: candidate.seen,
         fit: candidate.fit,
+        heading: around.subject,
     };
     if !leans_on_previous(page.sentence(n), words) {
         return Some(span);
     }
-    span.first = around.before.filter(|at| is_antecedent(page, *at, n, words))?;
+    let Some(first) = around.before.filter(|at| is_antecedent(page, *at, n, words)) else {
+        // "It has …" opens a section.
+        let opens = n.checked_sub(1).is_none_or(|at| {
+            page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n)
+        });
+        span.heading = around.antecedent.filter(|_| opens);
+        return span.heading.is_some().then_some(span);
+    };
+    span.first = first;
     span.ids.extend_from_slice(around.previous);
     span.ids.sort_unstable();
     span.ids.dedup();
@@ -500,9 +520,13 @@ fn widen(
 
 /// Whether the sentence `at` before `n` is in the same block, stands alone and is fit itself.
 fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> bool {
-    let same = page.sentences()[at].block == page.sentences()[n].block;
     let text = page.sentence(at);
     let fit = fitness(page, at, &SentenceText::new(text), words);
-    same && fit.is_some_and(|number| number >= MIN_ANTECEDENT_FIT)
+    same_block(page, at, n)
+        && fit.is_some_and(|number| number >= MIN_ANTECEDENT_FIT)
         && !leans_on_previous(text, words)
+}
+
+fn same_block(page: &Page, one: usize, other: usize) -> bool {
+    page.sentences()[one].block == page.sentences()[other].block
 }

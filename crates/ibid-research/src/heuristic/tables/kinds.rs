@@ -78,6 +78,7 @@ pub(super) fn kind_sentences(
             source,
             passage: page.passage(n, n).filter(|_| fit)?,
             table_header: None,
+            heading: None,
             claim: claim_text(text, words),
             stance: Stance::Neutral,
             score: (KIND_SCORE.0 + KIND_SCORE.1 * kinds as f32).min(1.0),

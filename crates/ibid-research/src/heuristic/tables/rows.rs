@@ -64,6 +64,7 @@ fn evidence(view: &TableView<'_>, line: RowLine, source: SourceId) -> Option<Evi
         source,
         passage,
         table_header: Some(view.page.passage(header.0, header.1)?),
+        heading: None,
         claim: line.text,
         stance: Stance::Neutral,
         score: ROW_SCORE.0 + ROW_SCORE.1 * line.share,

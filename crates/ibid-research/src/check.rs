@@ -61,6 +61,7 @@ pub(crate) fn check_report(
         lang: brief.lang.clone(),
         short,
         verdict: draft.verdict,
+        nearest_only: draft.nearest_only,
         confidence: draft.confidence.clone(),
         answer,
         introduction,
@@ -99,7 +100,9 @@ fn report_coverage(
     let mut coverage = state.coverage.clone();
     let by_code = llm.heuristic_steps().iter().any(|step| step == "write");
     if by_code
-        && confidence.why.contains(&words.confidence.indirect)
+        && [&words.confidence.indirect, &words.confidence.nearest]
+            .into_iter()
+            .any(|part| confidence.why.contains(part))
         && let Some(first) = coverage.first_mut().filter(|row| row.state == Coverage::Covered)
     {
         first.state = Coverage::Partial;

@@ -45,6 +45,8 @@ pub(crate) struct ReportDraft {
     pub(crate) short: Vec<DraftLine>,
     /// Yes or no, where code saw it in the sources.
     pub(crate) verdict: Option<YesNo>,
+    /// Whether the short answer is only what comes nearest to an answer.
+    pub(crate) nearest_only: bool,
     pub(crate) confidence: ConfidenceMark,
     pub(crate) introduction: Vec<DraftLine>,
     /// What several sources say together.

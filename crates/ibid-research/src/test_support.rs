@@ -53,6 +53,7 @@ pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportD
         title: "Cork".to_owned(),
         short: short.to_vec(),
         verdict: None,
+        nearest_only: false,
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
         introduction: Vec::new(),
         conclusion: Vec::new(),

@@ -126,3 +126,25 @@ fn an_adapter_that_is_a_pipe_is_refused_and_not_waited_for() {
     assert_eq!(output.status.code(), Some(4), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("regular file"), "{output:?}");
 }
+
+#[test]
+fn a_sentence_that_answers_nothing_is_only_the_nearest() {
+    let desk = TestHome::new();
+    desk.write(
+        "docs/roofs.txt",
+        "Mow meadow roofs to 10 cm in August and carry the cuttings away, so that the substrate stays poor.\n\n\
+         A roof of sedum costs 165 euros per square metre with drainage and scaffold.\n",
+    );
+    let docs = desk.docs();
+    let ask =
+        |question: &str| desk.ibid(&[question, "--folder", &docs, "--model", "none", "-q"]).out;
+    let heating = ask("Will a meadow on the roof cut my heating bill?");
+    assert!(!heating.contains("Short answer"), "{heating}");
+    let said = "no sentence that was read answers the question";
+    if heating.contains("**Nearest passage.**") {
+        assert!(heating.contains(said), "{heating}");
+    }
+    let cost = ask("How much does a roof of sedum cost per square metre?");
+    assert!(cost.contains("> **Short answer.** A roof of sedum costs 165 euros"), "{cost}");
+    assert!(!cost.contains(said), "{cost}");
+}

@@ -279,6 +279,7 @@ fn report(
         lang: "en".to_owned(),
         short: evidence.iter().enumerate().map(claim).collect(),
         verdict: None,
+        nearest_only: false,
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
         introduction: Vec::new(),
         conclusion: Vec::new(),

@@ -378,6 +378,9 @@ pub struct Report {
     /// Yes or no, if the question asks for that and the sources mostly agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<YesNo>,
+    /// Whether no sentence that was read answers the question, so that the short answer is only what comes nearest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nearest_only: bool,
     /// The short answer, at most 60 words; of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
@@ -528,11 +531,12 @@ impl Report {
         open.find(|it| it.what == OpenItem::YES_OR_NO).map(|it| it.why.as_str())
     }
 
-    /// The label of the short answer: "Short answer", with yes or no where there is a verdict.
+    /// The label of the short answer: "Short answer", with yes or no where there is a verdict, or "Nearest passage".
     pub fn short_answer_label(&self) -> &'static str {
         match self.verdict {
             Some(YesNo::Yes) => "Short answer: yes",
             Some(YesNo::No) => "Short answer: no",
+            None if self.nearest_only => "Nearest passage",
             None => "Short answer",
         }
     }

@@ -10,9 +10,10 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
-    MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
-    MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
-    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
+    MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT,
+    MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE,
+    MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB,
+    MIN_STEP_FIT, MIN_STEP_SCORE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -97,6 +98,15 @@ pub(crate) fn compose_report(
     if current.is_empty() && !ranked.is_empty() {
         mark_superseded(&mut confidence)?;
     }
+    let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
+    let nearest_only = parts.is_empty()
+        && verdict.is_none()
+        && row.is_none()
+        && best.is_some_and(|best| !best.headed && !best.listed)
+        && only_near(brief.kind, scorer, &short, &confidence);
+    if nearest_only {
+        mark_nearest(&mut confidence)?;
+    }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
     let (mut introduction, mut conclusion, mut comparison) = (Vec::new(), Vec::new(), None);
@@ -118,7 +128,8 @@ pub(crate) fn compose_report(
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
-        verdict: answer::verdict(brief, notes, &short, lean.as_ref()),
+        verdict,
+        nearest_only,
         confidence,
         introduction,
         answer,
@@ -147,6 +158,32 @@ fn answer_or_first(
         (None, Some(first)) => answer::line_of_point(scorer, notes, first).map(Some),
         (answer, _) => Ok(answer),
     }
+}
+
+/// Whether the short answer is only near the question: the model that compared its sentences with it says so of each. Steps,
+/// members of a list and sides of a comparison are not sentences that answer by themselves.
+fn only_near(
+    kind: QuestionKind,
+    scorer: &RelevanceScorer,
+    short: &[&ClaimCluster],
+    confidence: &ConfidenceMark,
+) -> bool {
+    let alone =
+        !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
+    let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
+    let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
+    alone
+        && confidence.level <= Confidence::Low
+        && likely.is_some_and(|it| it < MIN_ANSWER_PROBABILITY)
+}
+
+/// Says that nothing answers, in place of how far the best sentence does.
+fn mark_nearest(confidence: &mut ConfidenceMark) -> Result<()> {
+    let words = &prompts::phrases()?.confidence;
+    confidence.level = Confidence::VeryLow;
+    confidence.why.retain(|why| *why != words.direct && *why != words.indirect);
+    confidence.why.push(words.nearest.clone());
+    Ok(())
 }
 
 /// Lowers the confidence in what only replaced editions say.

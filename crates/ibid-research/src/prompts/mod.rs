@@ -264,6 +264,7 @@ words!(ConfidenceWords {
     doubt: String,
     direct: String,
     indirect: String,
+    nearest: String,
     superseded: String,
 });
 words!(ConflictWords {

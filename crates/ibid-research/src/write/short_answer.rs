@@ -23,6 +23,7 @@ const SHORT_WORDS: usize = 60;
 pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) {
     draft.short = short_with_picked(&answer, &draft.short);
     draft.verdict = None;
+    draft.nearest_only = false;
     if answer.text.chars().count() <= ANSWER_CHARS {
         draft.answer = Some(answer);
         draft.answer_by_code = false;

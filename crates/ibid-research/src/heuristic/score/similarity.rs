@@ -100,6 +100,11 @@ impl RelevanceScorer {
         compared.then(|| self.compared.similarity.get(claim).copied().map_or(0.0, of_best))
     }
 
+    /// The probability that a claim answers the question: 0 if it was among the claims but not read, `None` if it was not.
+    pub(crate) fn answer_probability(&self, claim: &str) -> Option<f32> {
+        self.compared.similarity.get(claim).copied()
+    }
+
     /// Gives a claim of several sentences the similarity of one of them.
     pub(super) fn copy_similarity(&mut self, from: &str, to: &str) {
         if let Some(similar) = self.compared.similarity.get(from).copied() {

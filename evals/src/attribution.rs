@@ -2,6 +2,7 @@
 //!
 //! Rows `{id, set, claim, source, label, rationale?}` in `*.jsonl.gz`; the label is `supported`,
 //! `partially_supported`, `not_supported` or `contradicted`.
+mod reliability;
 mod weights;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +80,7 @@ fn compared(
     out: &mut impl Write,
 ) -> Result<f64, Fault> {
     let mut all: Vec<[f64; 7]> = Vec::new();
+    let mut said_and_held: Vec<(f64, bool)> = Vec::new();
     let (mut pairs, mut seconds) = (0, 0.0);
     writeln!(
         out,
@@ -93,6 +95,7 @@ fn compared(
         pairs += rows.len();
         let gold: Vec<bool> = rows.iter().map(|row| row.label == "supported").collect();
         let ours: Vec<f64> = found.iter().map(|verdict| f64::from(verdict.score)).collect();
+        said_and_held.extend(ours.iter().copied().zip(gold.iter().copied()));
         let floor: Vec<f64> =
             rows.iter().map(|row| overlap(&row.claim, &row.source.join(" "))).collect();
         let said: Vec<bool> =
@@ -140,6 +143,7 @@ fn compared(
         out,
         "known: attributionbench .80 macro-F1 of a fine-tuned GPT-3.5; on LLM-AggreFact, which has sets like these, balanced\naccuracy .774 of Bespoke-MiniCheck-7B, .759 of GPT-4o, .747 of MiniCheck-FT5 (770 million parameters)"
     )?;
+    reliability::write(&said_and_held, out)?;
     writeln!(out, "{:.0} pairs a second on one core", pairs as f64 / seconds)?;
     Ok(mean(3))
 }

@@ -86,6 +86,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "sources": report.map_or_else(Vec::new, sources),
         "checks": report.map(checks),
         "one_source": report.map(|report| phrases::one_source_note(report).is_some()),
+        "nearest_only": report.map(|report| report.nearest_only),
         "unaided": report.map(|report| &report.method.unaided),
         "checklist_coverage": checklist_coverage(run),
         "conflicts": report.map_or_else(Vec::new, conflicts),
@@ -188,6 +189,7 @@ pub fn report(it: &Report, pages: &PagesByHash) -> Value {
         object.insert("citations".to_owned(), citations(it, pages).into());
         object.insert("checks".to_owned(), checks(it));
         object.insert("one_source".to_owned(), json!(phrases::one_source_note(it).is_some()));
+        object.insert("nearest_only".to_owned(), json!(it.nearest_only));
     }
     out
 }

@@ -168,8 +168,9 @@ fn ranking(settings: &Settings) -> HealthFinding {
         true => semantic::bundled_embedder(settings),
         false => semantic::embedder(settings),
     };
-    let opened =
-        embedder.and_then(|embedder| Ok((embedder.clone(), semantic::ranker(settings, embedder)?)));
+    let opened = embedder.and_then(|embedder| {
+        Ok((embedder.clone(), semantic::ranker(settings, embedder, Vec::new())?))
+    });
     match opened {
         Ok((None, ranker)) => {
             let why = match settings.embedding.model.as_str() {

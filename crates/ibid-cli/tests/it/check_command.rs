@@ -136,7 +136,14 @@ fn the_table_and_the_object_are_as_they_were() {
     for line in it.out.lines() {
         assert!(line.chars().count() <= 200, "{line}");
     }
-    let found = desk.ibid(&["check", "faulty.md", "--folder", "docs", "--json"]).json();
+    let mut found = desk.ibid(&["check", "faulty.md", "--folder", "docs", "--json"]).json();
+    // Processors without VNNI round the activations of the model to 7 bits, so scores differ in the second place.
+    for claim in found["claims"].as_array_mut().unwrap() {
+        for citation in claim["citations"].as_array_mut().unwrap() {
+            assert!((0.0..=1.0).contains(&citation["score"].as_f64().unwrap()), "{citation}");
+            citation["score"] = "SCORE".into();
+        }
+    }
     let here = desk.path("").to_string_lossy().into_owned();
     let mut text = serde_json::to_string_pretty(&found).unwrap().replace(&here, "/DIR/");
     // The hash covers the place of the file, which is another each time.

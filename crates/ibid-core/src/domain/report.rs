@@ -483,9 +483,9 @@ impl Report {
         parts.join("\n\n")
     }
 
-    /// The answer in one line of at most 140 characters, if there is one.
+    /// The answer in one line of at most 140 characters, if there is one and not only a sentence near it.
     pub fn one_line_answer(&self) -> Option<&str> {
-        self.answer.as_ref().map(|answer| answer.text.as_str())
+        self.answer.as_ref().filter(|_| !self.nearest_only).map(|answer| answer.text.as_str())
     }
 
     /// The first cited sentence of the source at index `at`, or else the first 300 characters of its excerpt.

@@ -3,6 +3,9 @@ use super::hash::short_hash;
 use super::terms::fold_accents;
 use ibid_core::domain::words::tokens;
 
+/// What stands between the passages of a hit.
+pub(super) const BETWEEN_PASSAGES: &str = "\n\n";
+
 /// Words of a publisher's name; the rest is cut.
 pub(super) const MAX_NAME_WORDS: usize = 8;
 
@@ -45,6 +48,14 @@ pub(super) fn hosts(url: &str) -> Vec<String> {
 /// The text that is embedded for a passage: the title of its document, then its words.
 pub(super) fn vector_text(title: &str, words: &str) -> String {
     format!("{title}\n{words}")
+}
+
+/// The keys of the vectors of the passages in `text`: the title of a hit, a line break, and what it shows.
+pub fn passage_keys(text: &str) -> Vec<u64> {
+    let Some((title, content)) = text.split_once('\n') else {
+        return Vec::new();
+    };
+    content.split(BETWEEN_PASSAGES).map(|words| vector_key(&vector_text(title, words))).collect()
 }
 
 /// The key under which the vector of `text` is stored.

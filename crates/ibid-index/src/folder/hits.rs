@@ -4,6 +4,7 @@ use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet as _, TERMINATED, TantivyDocument};
 
 use super::documents::RankedDocument;
+use super::field_values::BETWEEN_PASSAGES;
 use super::filter::Filter;
 use super::postings::segment_postings;
 use super::rank::rank;
@@ -131,7 +132,7 @@ fn build_hit(view: &IndexSnapshot, document: &RankedDocument) -> tantivy::Result
         file: head.file,
         doc_id: head.id,
         title: head.title,
-        content: content.join("\n\n"),
+        content: content.join(BETWEEN_PASSAGES),
         score: document.score,
         date: head.date,
     })

@@ -14,7 +14,7 @@ use super::folder_index::FolderIndex;
 use super::hash::short_hash;
 use super::refresh::IndexProgress;
 use super::semantic::{SemanticIndex, similarities};
-use ibid_core::ports::crash_point;
+use ibid_core::ports::{VectorIndex, crash_point};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Passages that a search ranks by meaning while others lack a vector, and the most without one for which a question waits: 200
@@ -81,6 +81,11 @@ impl Missing {
 }
 
 impl PassageVectors {
+    /// Where the vectors are stored.
+    pub(super) fn stored(&self) -> Arc<dyn VectorIndex> {
+        Arc::clone(&self.semantic.vectors)
+    }
+
     pub(super) fn new(index: Arc<FolderIndex>, semantic: SemanticIndex) -> PassageVectors {
         PassageVectors {
             index,

@@ -15,7 +15,7 @@ use super::semantic::SemanticIndex;
 use async_trait::async_trait;
 use ibid_core::Result;
 use ibid_core::domain::{Hit, Hits, Page, Query, Synonym};
-use ibid_core::ports::{PageReader, SearchProvider};
+use ibid_core::ports::{PageReader, SearchProvider, VectorIndex};
 
 /// A folder of documents and its index.
 pub struct Folder {
@@ -41,6 +41,11 @@ impl Folder {
     pub fn with_semantic_index(self, semantic: SemanticIndex) -> Folder {
         let vectors = PassageVectors::new(Arc::clone(&self.index), semantic);
         Folder { vectors: Some(vectors), ..self }
+    }
+
+    /// The vectors of its passages, if it can be searched by meaning.
+    pub fn vector_index(&self) -> Option<Arc<dyn VectorIndex>> {
+        self.vectors.as_ref().map(PassageVectors::stored)
     }
 
     /// Makes the vectors of all passages that have none, and deletes those of passages that are gone. Makes none without a

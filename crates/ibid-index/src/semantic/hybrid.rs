@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::vector::cosine;
 use crate::ranker::LexicalRanker;
-use ibid_core::ports::{Embedder, PairScorer, Ranker, unit_length};
+use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex, unit_length};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
@@ -41,6 +41,10 @@ pub struct HybridRanker {
     /// The cross-encoder, or why it cannot be used.
     pair_scorer: std::result::Result<Option<Arc<dyn PairScorer>>, String>,
     kept: Mutex<HashMap<String, Arc<[f32]>>>,
+    /// The vectors of the folders that are searched.
+    stored: Vec<Arc<dyn VectorIndex>>,
+    /// The keys of the passages in a text.
+    keys: fn(&str) -> Vec<u64>,
 }
 
 impl HybridRanker {
@@ -52,7 +56,51 @@ impl HybridRanker {
     ) -> HybridRanker {
         let pair_scorer = pair_scorer.map_err(|unusable| unusable.chain());
         let name = format!("lexical+{}", embedder.name());
-        HybridRanker { name, embedder, pair_scorer, kept: Mutex::default() }
+        let (kept, stored) = (Mutex::default(), Vec::new());
+        HybridRanker { name, embedder, pair_scorer, kept, stored, keys: |_| Vec::new() }
+    }
+
+    /// The same ranker, which takes the vectors of passages from `stored` where they are there, and embeds only other texts. `keys` gives
+    /// the keys of the passages in a text.
+    #[must_use]
+    pub fn with_stored_vectors(
+        self,
+        stored: Vec<Arc<dyn VectorIndex>>,
+        keys: fn(&str) -> Vec<u64>,
+    ) -> HybridRanker {
+        HybridRanker { stored, keys, ..self }
+    }
+
+    /// How similar each text is to `query`, a vector, by the stored vectors of its passages: that of the most similar one. `None` for
+    /// texts of which not all passages have a vector.
+    async fn stored_similarity(&self, query: &[f32], texts: &[&str]) -> Result<Vec<Option<f32>>> {
+        let keys: Vec<Vec<u64>> = texts.iter().map(|text| (self.keys)(text)).collect();
+        let all: Vec<u64> = keys.concat();
+        let mut known: HashMap<u64, f32> = HashMap::new();
+        for index in &self.stored {
+            let found = index.get(&all).await?;
+            known.extend(found.iter().map(|(key, vector)| (*key, cosine(vector, query))));
+        }
+        let of_text = |keys: &Vec<u64>| {
+            let passages: Option<Vec<f32>> =
+                keys.iter().map(|key| known.get(key).copied()).collect();
+            passages.and_then(|it| it.into_iter().reduce(f32::max))
+        };
+        Ok(keys.iter().map(of_text).collect())
+    }
+
+    /// How similar each text is to `query`: by stored vectors where they are there, else by its own.
+    async fn text_similarity(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        let query = self.vectors(&[query]).await?.swap_remove(0);
+        let mut similarity = self.stored_similarity(&query, texts).await?;
+        let is_missing = |at: &usize| similarity[*at].is_none();
+        let missing: Vec<usize> = (0..texts.len()).filter(is_missing).collect();
+        let left: Vec<&str> = missing.iter().map(|at| texts[*at]).collect();
+        let made = self.vectors(&left).await?;
+        for (at, vector) in missing.into_iter().zip(made) {
+            similarity[at] = Some(cosine(&vector, &query));
+        }
+        Ok(similarity.into_iter().map(Option::unwrap_or_default).collect())
     }
 
     /// The vectors of `texts`, in order.
@@ -95,10 +143,7 @@ impl Ranker for HybridRanker {
             return Ok(Vec::new());
         }
         let words = LexicalRanker.rank(query, texts).await?;
-        let all: Vec<&str> = std::iter::once(query).chain(texts.iter().copied()).collect();
-        let vectors = self.vectors(&all).await?;
-        let similarity: Vec<f32> =
-            vectors[1..].iter().map(|vector| cosine(vector, &vectors[0])).collect();
+        let similarity = self.text_similarity(query, texts).await?;
         let best = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let scaled = scale_to_unit(&similarity);
         let score = |at: usize| words[at] / best + VECTOR_WEIGHT * scaled[at];

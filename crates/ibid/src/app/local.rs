@@ -68,7 +68,6 @@ async fn open_providers(
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let egress = Egress::default();
     let embedder = semantic::embedder(settings)?;
-    let ranker = semantic::ranker(settings, embedder.clone())?;
     let planner = question.models.contains_key(&ModelRole::Planner);
     let cache = if question.engines.is_empty() && !planner {
         None
@@ -80,7 +79,9 @@ async fn open_providers(
     let engines = engines::open(settings, &question.engines, rates, cache.as_ref(), &egress)?;
     let limits = shared.documents;
     let indexes = &*shared.indexes;
-    let opened = indexes.open(settings, &limits, &paths, embedder).await?;
+    let opened = indexes.open(settings, &limits, &paths, embedder.clone()).await?;
+    let stored = opened.iter().filter_map(|folder| folder.vector_index()).collect();
+    let ranker = semantic::ranker(settings, embedder, stored)?;
     let (mut models, prior_spend) = models::open(
         settings,
         &question.models,

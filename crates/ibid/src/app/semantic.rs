@@ -6,7 +6,7 @@ use super::known_models::BUNDLED;
 use crate::config::{ServiceConfig, Settings};
 use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex};
 use ibid_core::{Error, ErrorKind, Result};
-use ibid_index::folder::SemanticIndex;
+use ibid_index::folder::{SemanticIndex, passage_keys};
 use ibid_index::ranker::LexicalRanker;
 use ibid_index::semantic::{
     HttpEmbedder, HttpReranker, HybridRanker, QdrantVectors, RerankApi, SqliteVectors,
@@ -154,18 +154,26 @@ fn local(dir: &Path) -> Result<Arc<LocalModel>> {
     )
 }
 
-/// The ranker: the reranker of the settings, else a hybrid ranker where there is an `embedder`, else the lexical ranker.
+/// The ranker: the reranker of the settings, else a hybrid ranker where there is an `embedder`, else the lexical ranker. `stored` has the
+/// vectors of the folders that are searched.
 ///
 /// # Errors
 /// `Usage` for an invalid name, `Setup` for a missing key or address.
-pub fn ranker(settings: &Settings, embedder: Option<Arc<dyn Embedder>>) -> Result<Arc<dyn Ranker>> {
+pub fn ranker(
+    settings: &Settings,
+    embedder: Option<Arc<dyn Embedder>>,
+    stored: Vec<Arc<dyn VectorIndex>>,
+) -> Result<Arc<dyn Ranker>> {
     let named = &settings.rerank;
     if !["", "none"].contains(&named.model.as_str()) {
         return reranker(settings, named);
     }
     Ok(match embedder {
         // A damaged adapter is no reason to answer no question: the run says so, and words decide alone.
-        Some(it) => Arc::new(HybridRanker::new(it, bundled_pair_scorer(settings))),
+        Some(it) => {
+            let ranker = HybridRanker::new(it, bundled_pair_scorer(settings));
+            Arc::new(ranker.with_stored_vectors(stored, passage_keys))
+        }
         None => Arc::new(LexicalRanker),
     })
 }

@@ -475,6 +475,7 @@ fn report() -> Report {
         lang: "en".to_owned(),
         short: vec![claim(1)],
         verdict: Some(YesNo::Yes),
+        nearest_only: false,
         confidence: mark(),
         introduction: vec![claim(6)],
         conclusion: vec![claim(7)],

@@ -8,7 +8,9 @@ use crate::args::{Cli, Command, EnginesAction};
 use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
-    admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines, evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, serve, setup, share, ssrf_check, traces, viewer,
+    admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines,
+    evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, serve, setup,
+    share, ssrf_check, traces, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::OutputMode;

@@ -70,7 +70,12 @@ pub(super) fn print_sources(
         };
         console.print_line(&format!("{mark} {name:<16} {:<22} {about}", "web"))?;
         if let Some(fix) = tried.as_ref().and_then(|it| it.as_ref().err()?.hint()) {
-            console.print_line(&format!("  {:<16} {} {}", "", console.out.bold("fix:"), strip_ansi(fix)))?;
+            console.print_line(&format!(
+                "  {:<16} {} {}",
+                "",
+                console.out.bold("fix:"),
+                strip_ansi(fix)
+            ))?;
         }
     }
     Ok(failed)

@@ -15,7 +15,9 @@ fn server(home: &TestHome, tools: &Value, search: &str, fetch: &str) -> PathBuf 
     let calls = home.path("calls.txt");
     let tools = json!({"tools": tools}).to_string();
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "docs", "version": "1"}});
-    let mut script = String::from("answer() { printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$1\"; }\n");
+    let mut script = String::from(
+        "answer() { printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$1\"; }\n",
+    );
     write!(
         script,
         "echo \"env $SECRET_OF_ANOTHER\" >> {calls}\n\
@@ -55,7 +57,9 @@ fn contract() -> (Value, String, String) {
     let search = answer(&json!({"results": [
         {"id": "oak/1", "title": "How cork is harvested", "url": "https://nature.com/cork", "text": "Cork oaks are stripped every nine years."},
     ]}));
-    let fetch = answer(&json!({"id": "oak/1", "title": "How cork is harvested", "text": TEXT, "url": "https://nature.com/cork"}));
+    let fetch = answer(
+        &json!({"id": "oak/1", "title": "How cork is harvested", "text": TEXT, "url": "https://nature.com/cork"}),
+    );
     (tools, search, fetch)
 }
 
@@ -137,12 +141,25 @@ fn a_project_names_no_command_and_a_caller_no_server() {
 fn the_engines_list_tries_a_server_and_says_which_tools_it_would_call() {
     let home = TestHome::new();
     let docs = home.docs();
-    let args = ["engines", "add", "mcp", "own", "--", env!("CARGO_BIN_EXE_ibid"), "mcp", "--folder", &docs];
+    let args = [
+        "engines",
+        "add",
+        "mcp",
+        "own",
+        "--",
+        env!("CARGO_BIN_EXE_ibid"),
+        "mcp",
+        "--folder",
+        &docs,
+    ];
     assert_eq!(said(&home, &args).code, 0);
     let listed = said(&home, &["engines", "ls"]);
     assert!(listed.out.contains("mcp:own"), "{}", listed.out);
     // Ibid's own server is a source like any other.
-    let run = said(&home, &["run", "How much does an extensive green roof weigh?", "--engine", "own", "--jsonl"]);
+    let run = said(
+        &home,
+        &["run", "How much does an extensive green roof weigh?", "--engine", "own", "--jsonl"],
+    );
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     assert!(run.json().to_string().contains("mcp://own/"), "{}", run.out);
     assert_eq!(said(&home, &["engines", "rm", "own"]).code, 0);

@@ -67,7 +67,8 @@ pub(super) fn read_hits(engine: &str, name: &str, query: &str, answer: ToolAnswe
         }
         let url = address(name, &id);
         let title = chars(text_of(result, &["title", "name"]).unwrap_or(&id), TITLE_CHARS);
-        let text = text_of(result, &["text", "content", "snippet", "description"]).unwrap_or_default();
+        let text =
+            text_of(result, &["text", "content", "snippet", "description"]).unwrap_or_default();
         let mut hit = Hit::new(engine, &url, &title, &chars(text, SNIPPET_CHARS));
         hit.rank = hits.hits.len() as u32 + 1;
         if !text.trim().is_empty() {

@@ -64,7 +64,9 @@ pub fn source_name(name: &str) -> Result<&str> {
         return Ok(name);
     }
     Err(Error::new(ErrorKind::Usage, format!("invalid name of an MCP source: {name:?}")).with_hint(
-        format!("begin with a letter and use small letters, digits and hyphens, at most {NAME_CHARS}"),
+        format!(
+            "begin with a letter and use small letters, digits and hyphens, at most {NAME_CHARS}"
+        ),
     ))
 }
 

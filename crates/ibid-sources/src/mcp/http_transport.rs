@@ -59,11 +59,14 @@ impl Transport<RoleClient> for HttpTransport {
                 let messages = read_messages(status, headers, body)?;
                 Ok((headers.get("mcp-session-id").map(str::to_owned), messages))
             };
-            let (id, messages) =
-                client.request(&request, read).await.map_err(|fault| io::Error::other(fault.chain()))?;
+            let (id, messages) = client
+                .request(&request, read)
+                .await
+                .map_err(|fault| io::Error::other(fault.chain()))?;
             {
                 let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-                let protocol = messages.iter().find_map(|it| it["result"]["protocolVersion"].as_str());
+                let protocol =
+                    messages.iter().find_map(|it| it["result"]["protocolVersion"].as_str());
                 session.protocol = protocol.map(str::to_owned).or(session.protocol.take());
                 session.id = id.or(session.id.take());
             }
@@ -97,7 +100,9 @@ fn read_messages(
 ) -> Result<Vec<Value>, ServiceError> {
     match status {
         200..=299 => {}
-        401 | 403 => return Err(ServiceError::setup(format!("HTTP {status}: it wants another token"))),
+        401 | 403 => {
+            return Err(ServiceError::setup(format!("HTTP {status}: it wants another token")));
+        }
         429 | 500..=599 => return Err(ServiceError::transient(format!("HTTP {status}"))),
         _ => return Err(ServiceError::malformed(format!("HTTP {status}"))),
     }
@@ -130,7 +135,8 @@ mod tests {
         let kind = |kind: &str| ResponseHeaders(vec![("content-type".to_owned(), kind.to_owned())]);
         let json = read_messages(200, &kind("application/json"), br#"{"id":1}"#).unwrap();
         assert_eq!(json[0]["id"], 1);
-        let body = b"event: message\r\ndata: {\"id\":\r\ndata: 2}\r\n\r\n: ping\n\ndata:{\"id\":3}\n\n";
+        let body =
+            b"event: message\r\ndata: {\"id\":\r\ndata: 2}\r\n\r\n: ping\n\ndata:{\"id\":3}\n\n";
         let events = read_messages(200, &kind("text/event-stream"), body).unwrap();
         assert_eq!((&events[0]["id"], &events[1]["id"]), (&2.into(), &3.into()));
         assert!(read_messages(202, &kind("application/json"), b"").unwrap().is_empty());

@@ -109,7 +109,8 @@ impl McpSession {
     /// # Errors
     /// `Transient` if the server is late or has died, `Malformed` if it refuses or answers with something else.
     pub(super) async fn call(&self, tool: &ToolCall, value: &str) -> Result<ToolAnswer> {
-        let arguments: Map<String, Value> = [(tool.arg.to_owned(), value.into())].into_iter().collect();
+        let arguments: Map<String, Value> =
+            [(tool.arg.to_owned(), value.into())].into_iter().collect();
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         self.room.store(ANSWER_BYTES, Ordering::Relaxed);
         if !self.host.is_empty() {
@@ -173,7 +174,8 @@ fn timed_out(engine: &str, doing: &str, limit: Duration) -> Error {
 }
 
 fn refused(engine: &str, tool: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Malformed, format!("{engine}: calling `{tool}`")).with_source(why.to_owned())
+    Error::new(ErrorKind::Malformed, format!("{engine}: calling `{tool}`"))
+        .with_source(why.to_owned())
 }
 
 fn call_error(engine: &str, doing: &str, cause: &ServiceError) -> Error {

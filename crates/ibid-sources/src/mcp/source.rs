@@ -116,7 +116,9 @@ impl PageReader for McpSource {
     async fn read(&self, hit: &Hit) -> Result<Page> {
         self.fetch(hit).await.map_err(|fault| match fault.reason() {
             Some(FailureReason::Read(_)) => fault,
-            Some(FailureReason::Timeout) => read_error(&hit.url, ReadFailure::Timeout, &fault.chain()),
+            Some(FailureReason::Timeout) => {
+                read_error(&hit.url, ReadFailure::Timeout, &fault.chain())
+            }
             _ => read_error(&hit.url, ReadFailure::Broken, &fault.chain()),
         })
     }

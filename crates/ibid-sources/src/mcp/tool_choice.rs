@@ -105,8 +105,10 @@ mod tests {
     }
 
     fn tool(name: &str, arg: &str, hints: Value) -> Tool {
-        let schema = json!({"type": "object", "properties": {arg: {"type": "string"}}, "required": [arg]});
-        serde_json::from_value(json!({"name": name, "inputSchema": schema, "annotations": hints})).unwrap()
+        let schema =
+            json!({"type": "object", "properties": {arg: {"type": "string"}}, "required": [arg]});
+        serde_json::from_value(json!({"name": name, "inputSchema": schema, "annotations": hints}))
+            .unwrap()
     }
 
     #[test]

@@ -50,8 +50,10 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(Error::new(ErrorKind::Setup, format!("reading {}", path.display()))
-            .with_source(fault)),
+        Err(fault) => {
+            Err(Error::new(ErrorKind::Setup, format!("reading {}", path.display()))
+                .with_source(fault))
+        }
     }
 }
 

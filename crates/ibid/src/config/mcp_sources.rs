@@ -41,9 +41,9 @@ pub(super) fn read(path: &Path, variables: &EnvVars) -> Result<Vec<McpSourceConf
     let parsed = Document::parse(text.as_str()).map_err(|fault| toml_error(path, &text, &fault))?;
     let Some(item) = parsed.get(TABLE) else { return Ok(Vec::new()) };
     let place = |name: &str| format!("{}: {TABLE}.{name}", path.display());
-    let all = item
-        .as_table_like()
-        .ok_or_else(|| Error::new(ErrorKind::Usage, format!("{}: {TABLE} is no table", path.display())))?;
+    let all = item.as_table_like().ok_or_else(|| {
+        Error::new(ErrorKind::Usage, format!("{}: {TABLE} is no table", path.display()))
+    })?;
     if all.len() > MAX_SOURCES {
         let what = format!("{}: more than {MAX_SOURCES} {TABLE}", path.display());
         return Err(Error::new(ErrorKind::Usage, what));

@@ -9,7 +9,8 @@ use super::config::McpSourceConfig;
 use super::session::McpSession;
 use super::tool_choice::ToolCall;
 use crate::reader::read_error;
-use ibid_core::domain::{Hit, Hits, Page, Query, Vertical, is_within_domains};
+use ibid_core::domain::work::is_within_domains;
+use ibid_core::domain::{Hit, Hits, Page, Query, Vertical};
 use ibid_core::ports::{Egress, PageReader, SearchProvider};
 use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
 

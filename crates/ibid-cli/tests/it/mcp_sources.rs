@@ -97,7 +97,10 @@ fn a_document_of_a_server_is_cited_by_its_own_address_and_replayed_without_a_cal
     let before = calls(&home);
     assert!(before.contains("search") && before.contains("fetch"), "{before}");
     assert!(!before.contains("other") && !before.contains("leaked"), "{before}");
-    let replayed = said(&home, &["replay", "last", "--json"]);
+    let file = home.path("run.recording").to_string_lossy().into_owned();
+    let exported = said(&home, &["export", "last", "-f", "recording", "-o", &file]);
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    let replayed = said(&home, &["replay", &file]);
     assert_eq!(replayed.code, 0, "{}{}", replayed.out, replayed.err);
     assert_eq!(calls(&home), before, "a replay called the server");
 }

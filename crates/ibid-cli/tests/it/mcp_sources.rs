@@ -22,7 +22,7 @@ fn server(home: &TestHome, tools: &Value, search: &str, fetch: &str) -> PathBuf 
         script,
         "echo \"env $SECRET_OF_ANOTHER\" >> {calls}\n\
          while read -r line; do\n\
-         id=$(printf '%s' \"$line\" | sed 's/.*\"id\":\\([0-9]*\\).*/\\1/')\n\
+         id=$(printf '%s' \"$line\" | sed 's/.*\"id\":\\([0-9][0-9]*\\).*/\\1/')\n\
          case \"$line\" in\n\
          *'\"initialize\"'*) answer '{hello}' ;;\n\
          *'\"tools/list\"'*) answer '{tools}' ;;\n\

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use clap::FromArgMatches as _;
 use clap::error::{self, ContextKind};
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, EnginesAction};
 use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
     admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines,
-    evaluation, export, help, init, plan, read_task, replay, runs, serve, setup, share, ssrf_check,
-    traces, viewer,
+    evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, serve, setup,
+    share, ssrf_check, traces, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::OutputMode;
@@ -79,8 +79,14 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
         }
         Command::Traces(args) => traces::traces(&args, &load(&[])?, console),
         Command::Init { yes } => init::init(env, yes, console),
-        Command::Engines { json, try_them } => {
+        Command::Engines { action: None, json, try_them } => {
             engines::engines(&load(&[])?, json, try_them, console)
+        }
+        Command::Engines { action: Some(EnginesAction::Ls { json }), .. } => {
+            engines::engines(&load(&[])?, json, false, console)
+        }
+        Command::Engines { action: Some(EnginesAction::Change(change)), .. } => {
+            mcp_sources::manage(change, env, console)
         }
         Command::Open { run } => runs::open(&load(&[])?, &run, console),
         Command::View(args) => viewer::view(&args, &load(&args.flags())?, env, console),

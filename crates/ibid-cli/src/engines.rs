@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::console::{Console, strip_ansi};
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
+use crate::mcp_sources::print_sources;
 use crate::runtime::{block_on, with_app};
 use ibid::app::engines::{EngineStatus, probe, statuses};
 use ibid::config::LoadedConfig;
@@ -33,6 +34,7 @@ pub(super) fn engines(
             console.print(&format_engine(&engine, tried.as_ref(), console))?;
         }
     }
+    failed |= print_sources(settings, as_json, try_them, console)?;
     if !as_json && !try_them {
         console.print_line(&format!(
             "\n{}",

@@ -26,6 +26,7 @@ mod input_files;
 mod jsonl;
 pub mod live;
 mod log_subscriber;
+mod mcp_sources;
 mod model_notice;
 mod online_eval;
 mod plan;

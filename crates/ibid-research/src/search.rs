@@ -57,14 +57,18 @@ pub(crate) struct LeadName<'f> {
 type EngineChain = Vec<Arc<dyn SearchProvider>>;
 
 /// The engines for a query: every local folder by itself; of outside engines the first, and the next one
-/// where it fails or finds nothing.
+/// where it fails or finds nothing; each MCP server by itself.
 fn engine_chains(providers: &Providers, query: &Query) -> Vec<EngineChain> {
     let serves =
         |provider: &&Arc<dyn SearchProvider>| provider.verticals().contains(&query.vertical());
     let all = providers.search.iter().filter(serves).cloned();
     match query.vertical() {
         Vertical::Local => all.map(|it| vec![it]).collect(),
-        _ => vec![all.collect()],
+        _ => {
+            let (collections, engines): (EngineChain, EngineChain) =
+                all.partition(|it| it.is_collection());
+            std::iter::once(engines).chain(collections.into_iter().map(|it| vec![it])).collect()
+        }
     }
 }
 

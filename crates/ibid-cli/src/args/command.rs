@@ -5,6 +5,7 @@ use clap::{Subcommand, ValueHint};
 
 use super::admin::{AdminAction, StoreAction};
 use super::documents::{CheckArgs, IndexAction, ReadArgs, SearchArgs};
+use super::engines::EnginesAction;
 use super::export::ExportArgs;
 use super::interaction::ApproveArgs;
 use super::output::OutputArgs;
@@ -133,8 +134,11 @@ pub enum Command {
         #[arg(short, long)]
         yes: bool,
     },
-    /// List the search engines and what each still needs
+    /// List the search engines and what each still needs, or manage MCP servers as sources
     Engines {
+        /// What to do; without it, list them.
+        #[command(subcommand)]
+        action: Option<EnginesAction>,
         /// Print one JSON object per line
         #[arg(long)]
         json: bool,

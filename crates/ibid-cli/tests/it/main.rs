@@ -35,6 +35,7 @@ mod guard;
 mod judging;
 mod linear;
 mod live;
+mod mcp_sources;
 mod meaning;
 mod memory;
 mod model;

@@ -340,6 +340,7 @@ fn method() -> ResearchSettings {
 
 pub(crate) fn settings(data_dir: &Path) -> Settings {
     Settings {
+        mcp_sources: Vec::new(),
         engines: Vec::new(),
         model_table: Default::default(),
         contact: String::new(),

@@ -181,9 +181,13 @@ fn is_publisher(host: &str) -> bool {
         .is_some_and(|registrable_suffix| PUBLISHERS.contains(&registrable_suffix.as_str()))
 }
 
-/// The registrable domain of an http(s) URL: `bbc.co.uk` for `www.bbc.co.uk`. IP addresses are returned unchanged.
+/// The registrable domain of an http(s) URL: `bbc.co.uk` for `www.bbc.co.uk`. IP addresses are returned unchanged. All
+/// documents of an MCP server are of one source: `mcp://name`.
 pub fn registrable_domain(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
+    if url.scheme() == "mcp" {
+        return url.host_str().map(|name| format!("mcp://{name}"));
+    }
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }

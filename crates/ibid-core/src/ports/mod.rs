@@ -49,6 +49,9 @@ pub use store::{
 };
 pub use traces::{ToolTraces, TraceFilter};
 
+/// How the names of search providers begin that are MCP servers.
+pub const MCP_PREFIX: &str = "mcp:";
+
 /// Searches for documents.
 ///
 /// Contract: hits are returned best first, at most `query.limit`, without duplicates. Repeating a search has no side
@@ -61,6 +64,11 @@ pub trait SearchProvider: Send + Sync {
     /// The verticals it searches; by default, local documents.
     fn verticals(&self) -> &[Vertical] {
         &[Vertical::Local]
+    }
+    /// Whether it searches a collection of its own, as MCP servers do. It is then asked beside the engines that stand in for
+    /// each other.
+    fn is_collection(&self) -> bool {
+        self.name().starts_with(MCP_PREFIX)
     }
     /// Returns hits for `query`, best first.
     async fn search(&self, query: &Query) -> Result<Hits>;

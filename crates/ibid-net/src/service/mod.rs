@@ -80,6 +80,8 @@ pub struct ServiceRequest {
     pub path: String,
     /// The JSON body; null for none.
     pub body: Value,
+    /// Headers besides those of the client.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 impl ServiceRequest {
@@ -95,12 +97,13 @@ impl ServiceRequest {
                 query => format!("{path}?{query}"),
             },
             body: Value::Null,
+            headers: Vec::new(),
         }
     }
 
     /// Creates a POST request of `body` to `path`.
     pub fn post(path: &str, body: Value) -> ServiceRequest {
-        ServiceRequest { method: Method::POST, path: path.to_owned(), body }
+        ServiceRequest { method: Method::POST, path: path.to_owned(), body, headers: Vec::new() }
     }
 }
 
@@ -217,7 +220,7 @@ impl ServiceClient {
         body: &Value,
         read: impl Fn(u16, &ResponseHeaders, &[u8]) -> std::result::Result<T, ServiceError>,
     ) -> Result<T> {
-        let ask = ServiceRequest { method, path: path.to_owned(), body: body.clone() };
+        let ask = ServiceRequest { method, ..ServiceRequest::post(path, body.clone()) };
         self.request(&ask, read).await
     }
 
@@ -307,7 +310,7 @@ impl ServiceClient {
             bytes = body.len();
             request = request.header(json.0, json.1).body(body);
         }
-        for (name, value) in &self.headers {
+        for (name, value) in self.headers.iter().chain(&ask.headers) {
             request = request.header(*name, value);
         }
         if let Some(key) = &self.access.key {

@@ -35,17 +35,6 @@ impl PageReader for HitTextReader {
 /// The text of a hit as a page: its title, and a block for each line.
 fn page_of(hit: &Hit, text: &str) -> Page {
     let heading = Block { level: 1, ..Block::new(BlockKind::Heading, hit.title.clone()) };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let blocks = lines.map(|line| match line.trim_start_matches('#') {
-        bare if bare.len() < line.len() && bare.starts_with(' ') => Block {
-            level: (line.len() - bare.len()).min(6) as u8,
-            ..Block::new(BlockKind::Heading, bare.trim())
-        },
-        _ => match line.strip_prefix("- ").or(line.strip_prefix("* ")) {
-            Some(item) => Block::new(BlockKind::ListItem, item),
-            None => Block::new(BlockKind::Prose, line),
-        },
-    });
     Page::new(PageDraft {
         url: hit.url.clone(),
         doc_id: hit.doc_id.clone(),
@@ -54,9 +43,24 @@ fn page_of(hit: &Hit, text: &str) -> Page {
         date_source: hit.date.as_ref().map(|_| hit.provider.clone()),
         site: hit.work.venue.clone(),
         url_provenance: UrlProvenance::Engine,
-        blocks: std::iter::once(heading).chain(blocks).collect(),
+        blocks: std::iter::once(heading).chain(text_blocks(text)).collect(),
         warnings: vec![format!("text from {}, not from the page", hit.provider)],
         ..PageDraft::default()
+    })
+}
+
+/// The lines of a plain text as blocks: headings, items of lists and prose.
+pub(crate) fn text_blocks(text: &str) -> impl Iterator<Item = Block> + '_ {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| match line.trim_start_matches('#') {
+        bare if bare.len() < line.len() && bare.starts_with(' ') => Block {
+            level: (line.len() - bare.len()).min(6) as u8,
+            ..Block::new(BlockKind::Heading, bare.trim())
+        },
+        _ => match line.strip_prefix("- ").or(line.strip_prefix("* ")) {
+            Some(item) => Block::new(BlockKind::ListItem, item),
+            None => Block::new(BlockKind::Prose, line),
+        },
     })
 }
 

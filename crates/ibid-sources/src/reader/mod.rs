@@ -22,6 +22,7 @@ pub use chromium::Chromium;
 pub use draft_cache::DraftCache;
 pub use embedded::EmbeddedReader;
 pub use hit_text::HitTextReader;
+pub(crate) use hit_text::text_blocks;
 pub use open_access::OpenAccessReader;
 pub use read_error::read_error;
 pub use remote::{ReaderInfo, RemoteReader, SERVERS};

@@ -10,7 +10,7 @@ use super::engines::{EngineInfo, KeyRequirement, by_name};
 use super::query_text;
 use ibid_core::domain::work::{canonical_url, is_within_domains};
 use ibid_core::domain::{Hit, Hits, Query, Vertical};
-use ibid_core::ports::{Egress, SearchProvider};
+use ibid_core::ports::{Egress, MCP_PREFIX, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service::{RateLimiters, ServiceAccess, ServiceClient};
@@ -130,6 +130,7 @@ pub fn verticals_of(name: &str) -> &'static [Vertical] {
     match by_limited_name(name) {
         Some((_, Some(only))) => limited_verticals(only),
         Some((engine, None)) => engine.verticals,
+        None if name.starts_with(MCP_PREFIX) => &[Vertical::Web],
         None => &[Vertical::Local],
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use super::{container, web};
 use crate::config::Settings;
 use ibid_core::domain::Vertical;
-use ibid_core::ports::{Egress, SearchProvider};
+use ibid_core::ports::{Egress, MCP_PREFIX, SearchProvider};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::service::RateLimiters;
 use ibid_net::service_error::ServiceError;
 use ibid_net::web::cache::WebCache;
+use ibid_sources::mcp::{McpSource, McpSourceConfig};
 use ibid_sources::search::{
     CachedSearch, ENGINES, EngineConfig, EngineInfo, KeyRequirement, SearchEngine, by_limited_name,
     by_name, limited_name,
@@ -59,14 +60,23 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     };
     let mut found: Vec<String> = Vec::new();
     for word in words.iter().map(|word| word.trim().to_lowercase()).filter(|it| !it.is_empty()) {
+        if let Some(source) = mcp_source(settings, &word) {
+            found.push(source.engine_name());
+            continue;
+        }
         match word.as_str() {
             "none" | "local" => {}
-            "auto" => found.extend(ready(None)),
+            "auto" => {
+                found.extend(ready(None));
+                found.extend(settings.mcp_sources.iter().map(McpSourceConfig::engine_name));
+            }
             word => match (GROUPS.iter().find(|group| group.0 == word), by_limited_name(word)) {
                 (Some((_, vertical)), _) => found.extend(ready(Some(*vertical))),
                 (None, Some(_)) => found.push(word.to_owned()),
                 (None, None) => {
-                    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
+                    let sources = settings.mcp_sources.iter().map(|it| it.name.as_str());
+                    let names = ENGINES.iter().map(|engine| engine.name);
+                    let names: Vec<&str> = names.chain(sources).collect();
                     return Err(Error::new(
                         ErrorKind::Usage,
                         format!("unknown search engine `{word}`"),
@@ -88,6 +98,31 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     Ok(unique)
 }
 
+/// The configured MCP server that a word names, as `NAME` or `mcp:NAME`.
+fn mcp_source<'a>(settings: &'a Settings, word: &str) -> Option<&'a McpSourceConfig> {
+    let name = word.strip_prefix(MCP_PREFIX).unwrap_or(word);
+    settings.mcp_sources.iter().find(|source| source.name == name)
+}
+
+/// The configured MCP servers of these names, each as a search engine and a reader. Starts nothing yet.
+pub(super) fn open_mcp_sources(
+    settings: &Settings,
+    names: &[String],
+    egress: &Egress,
+) -> Vec<Arc<McpSource>> {
+    let named = names.iter().filter(|name| name.starts_with(MCP_PREFIX));
+    let configured = named.filter_map(|name| mcp_source(settings, name));
+    configured.map(|it| Arc::new(McpSource::new(it.clone(), egress.clone()))).collect()
+}
+
+/// Starts or reaches an MCP server. Returns which of its tools would be called.
+///
+/// # Errors
+/// The fault, with a hint on how to fix it.
+pub async fn probe_mcp(source: &McpSourceConfig) -> Result<String> {
+    McpSource::new(source.clone(), Egress::default()).health_check().await
+}
+
 /// Every word that [`resolve`] accepts.
 pub fn selector_names() -> Vec<&'static str> {
     let groups = GROUPS.iter().map(|group| group.0);
@@ -107,7 +142,7 @@ pub(super) fn open(
     egress: &Egress,
 ) -> Result<Vec<Arc<dyn SearchProvider>>> {
     let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
-    for name in names {
+    for name in names.iter().filter(|name| !name.starts_with(MCP_PREFIX)) {
         let (row, only) = by_limited_name(name).ok_or_else(|| {
             Error::new(ErrorKind::Usage, format!("unknown search engine `{name}`"))
         })?;

@@ -356,7 +356,13 @@ async fn check_engines(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome
             Err(fault) => CheckOutcome::Error(fault),
         }
     });
-    join_all(checks).await
+    let mut found = join_all(checks).await;
+    let sources = settings.mcp_sources.iter().map(async |it| match engines::probe_mcp(it).await {
+        Ok(message) => CheckOutcome::Ok(message),
+        Err(fault) => CheckOutcome::Error(fault),
+    });
+    found.extend(join_all(sources).await);
+    found
 }
 
 async fn check_readers(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome> {

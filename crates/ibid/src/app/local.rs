@@ -102,6 +102,10 @@ async fn open_providers(
         egress: egress.clone(),
         ..folders::folder_providers(opened, ranker)
     };
+    for source in engines::open_mcp_sources(settings, &question.engines, &egress) {
+        providers.search.push(source.clone());
+        providers.readers.push(source);
+    }
     if !engines.is_empty() {
         providers.search.extend(engines);
         let host_limiter = shared.hosts;

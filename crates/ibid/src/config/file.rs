@@ -10,6 +10,8 @@ use super::table::{SETTINGS, Setting};
 use super::value::{RawValue, SettingValue};
 use ibid_core::{Error, ErrorKind, Result};
 
+/// The table of the MCP servers, which `mcp_sources.rs` reads.
+pub(super) const MCP_TABLE: &str = "mcp_sources";
 /// The least Jaro-Winkler similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.75;
 
@@ -36,21 +38,26 @@ fn unknown(name: &str, place: String) -> Error {
 
 /// The values in a file; none if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Vec<LayerValue>> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(fault) => {
-            return Err(Error::new(ErrorKind::Setup, format!("reading {}", path.display()))
-                .with_source(fault));
-        }
-    };
+    let Some(text) = read_text(path)? else { return Ok(Vec::new()) };
     let parsed = Document::parse(text.as_str()).map_err(|fault| toml_error(path, &text, &fault))?;
     let mut found = Vec::new();
     collect(parsed.as_table(), "", path, &text, &mut found)?;
     Ok(found)
 }
 
-fn toml_error(path: &Path, text: &str, fault: &toml_edit::TomlError) -> Error {
+/// The text of a file; `None` if it does not exist.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(fault) => {
+            Err(Error::new(ErrorKind::Setup, format!("reading {}", path.display()))
+                .with_source(fault))
+        }
+    }
+}
+
+pub(super) fn toml_error(path: &Path, text: &str, fault: &toml_edit::TomlError) -> Error {
     let place = fault
         .span()
         .map_or_else(String::new, |it| format!(" line {}", line_number(text, Some(it))));
@@ -72,6 +79,10 @@ fn collect(
     found: &mut Vec<LayerValue>,
 ) -> Result<()> {
     for (key, item) in table.iter() {
+        // Not settings, but a table for each MCP server.
+        if prefix.is_empty() && key == MCP_TABLE {
+            continue;
+        }
         let mut name = format!("{prefix}{key}");
         // The value of a role is the name of its model, or a table with the name as `model` and the fields of its endpoint.
         if key == "model" && Setting::by_name(&name).is_none() {
@@ -155,7 +166,7 @@ fn write_error(path: &Path, fault: std::io::Error) -> Error {
 }
 
 /// The file at `path`; empty if there is none.
-fn open(path: &Path) -> Result<DocumentMut> {
+pub(super) fn open(path: &Path) -> Result<DocumentMut> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => String::new(),
@@ -164,7 +175,7 @@ fn open(path: &Path) -> Result<DocumentMut> {
     text.parse().map_err(|fault: toml_edit::TomlError| toml_error(path, &text, &fault))
 }
 
-fn save(path: &Path, document: &DocumentMut) -> Result<()> {
+pub(super) fn save(path: &Path, document: &DocumentMut) -> Result<()> {
     let writing = |fault| write_error(path, fault);
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir).map_err(writing)?;

@@ -7,7 +7,7 @@ use super::resolved::ResolvedSettings;
 use super::settings::Settings;
 use super::table::{SETTINGS, Setting};
 use super::value::{RawValue, SettingKind, SettingValue};
-use super::{effort, file};
+use super::{effort, file, mcp_sources};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelProvider;
 
@@ -138,6 +138,10 @@ pub fn load(process: &ProcessEnv, flags: &[Flag]) -> Result<LoadedConfig> {
     let variables = dotenv.iter().chain(&process.env);
     let variables = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut settings = Settings::from_resolved(&resolved, variables)?;
+    settings.mcp_sources = mcp_sources::read(&files.user, &settings.variables)?;
+    if let Some(project) = &files.project {
+        mcp_sources::refuse_in(project)?;
+    }
     settings.search_path = process.var("PATH").unwrap_or_default().into();
     Ok(LoadedConfig { settings, resolved, files, unknown: unknown_variables(process, &dotenv) })
 }

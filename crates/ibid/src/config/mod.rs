@@ -8,6 +8,7 @@ pub mod effort;
 mod evidence;
 pub mod file;
 pub mod layers;
+pub mod mcp_sources;
 mod origin;
 mod overrides;
 mod resolved;

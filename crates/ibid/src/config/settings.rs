@@ -14,6 +14,7 @@ use super::value::SecretString;
 use super::variables::EnvVars;
 use ibid_core::domain::{Budget, ModelChoice, ModelRole, ReasoningEffort, ResearchSettings};
 use ibid_core::{Error, ErrorKind, Result};
+use ibid_sources::mcp::McpSourceConfig;
 
 /// Every setting, resolved. A field has the name of its setting, or says which it has; `Settings::from_resolved` fills those that are skipped.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -42,6 +43,9 @@ pub struct Settings {
     pub allow_net: Vec<String>,
     /// Search engines, in the order in which they are searched, as written: `auto`, `web`, `pubmed`, …
     pub engines: Vec<String>,
+    /// The MCP servers that are sources, from `[mcp_sources.NAME]` in the user's configuration file.
+    #[serde(skip)]
+    pub mcp_sources: Vec<McpSourceConfig>,
     /// Reading and caching web pages.
     #[serde(flatten)]
     pub web: WebConfig,

@@ -466,6 +466,7 @@ fn usage() -> Usage {
 
 fn report() -> Report {
     Report {
+        nearest_only: false,
         run: run_id(),
         question: "What is a green roof?".to_owned(),
         mode: OutputMode::Report,

@@ -1,0 +1,126 @@
+//! An MCP server as a search engine and as the reader of the documents that it finds.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+
+use super::answer::{draft, id_in, read_document, read_hits};
+use super::config::McpSourceConfig;
+use super::session::McpSession;
+use super::tool_choice::ToolCall;
+use crate::reader::read_error;
+use ibid_core::domain::work::is_within_domains;
+use ibid_core::domain::{Hit, Hits, Page, Query, Vertical};
+use ibid_core::ports::{Egress, PageReader, SearchProvider};
+use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
+
+/// How often a server that has died is started again.
+const MAX_STARTS: u32 = 3;
+
+/// An MCP server of one run. It is started at the first call, and ends when this is dropped.
+pub struct McpSource {
+    config: McpSourceConfig,
+    engine: String,
+    egress: Egress,
+    state: Mutex<SessionState>,
+}
+
+/// The connection, and how often one was opened.
+#[derive(Default)]
+struct SessionState {
+    session: Option<Arc<McpSession>>,
+    starts: u32,
+}
+
+impl McpSource {
+    /// A source that counts its traffic in `egress`. Starts nothing yet.
+    pub fn new(config: McpSourceConfig, egress: Egress) -> McpSource {
+        McpSource { engine: config.engine_name(), config, egress, state: Mutex::default() }
+    }
+
+    /// Starts the server and chooses its tools. Returns what would be called, for the operator.
+    ///
+    /// # Errors
+    /// That it cannot be started, does not answer, or has no tool that searches.
+    pub async fn health_check(&self) -> Result<String> {
+        let session = self.session().await?;
+        let called = |tool: &ToolCall| format!("`{}` with `{}`", tool.name, tool.arg);
+        let fetch = match &session.tools.fetch {
+            Some(tool) => format!(", and {} to read", called(tool)),
+            None => ", and reads what the search returns".to_owned(),
+        };
+        let (count, search) = (session.tool_count, called(&session.tools.search));
+        Ok(format!("{} answers: of {count} tools it calls {search} to search{fetch}", self.engine))
+    }
+
+    /// The open connection; a server that has died is started again a few times.
+    async fn session(&self) -> Result<Arc<McpSession>> {
+        let mut state = self.state.lock().await;
+        if let Some(session) = state.session.as_ref().filter(|session| session.is_open()) {
+            return Ok(Arc::clone(session));
+        }
+        state.session = None;
+        if state.starts >= MAX_STARTS {
+            let what = format!("{}: the server failed {MAX_STARTS} times", self.engine);
+            return Err(Error::new(ErrorKind::Transient, what)
+                .with_hint("check it with `ibid engines --try`"));
+        }
+        state.starts += 1;
+        let session = Arc::new(McpSession::open(&self.config, &self.egress).await?);
+        state.session = Some(Arc::clone(&session));
+        Ok(session)
+    }
+
+    async fn fetch(&self, hit: &Hit) -> Result<Page> {
+        let empty = |why: &str| read_error(&hit.url, ReadFailure::Empty, why);
+        let id = id_in(&self.config.name, &hit.url)
+            .ok_or_else(|| read_error(&hit.url, ReadFailure::Unsupported, "not of this server"))?;
+        let session = self.session().await?;
+        let page = match &session.tools.fetch {
+            Some(tool) => read_document(hit, session.call(tool, &id).await?),
+            None => hit.text.as_ref().and_then(|text| draft(hit, &hit.title, text.expose())),
+        };
+        page.map(Page::new).ok_or_else(|| empty("the server returned no text"))
+    }
+}
+
+#[async_trait]
+impl SearchProvider for McpSource {
+    fn name(&self) -> &str {
+        &self.engine
+    }
+
+    fn verticals(&self) -> &[Vertical] {
+        &[Vertical::Web]
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
+        let session = self.session().await?;
+        let answer = session.call(&session.tools.search, query.text()).await?;
+        let mut hits = read_hits(&self.engine, &self.config.name, query.text(), answer);
+        hits.hits.retain(|hit| is_within_domains(&hit.url, &query.domains, &query.not_domains));
+        hits.hits.truncate(query.limit as usize);
+        Ok(hits)
+    }
+}
+
+#[async_trait]
+impl PageReader for McpSource {
+    fn name(&self) -> &str {
+        &self.engine
+    }
+
+    fn can_read(&self, hit: &Hit) -> bool {
+        hit.provider == self.engine && id_in(&self.config.name, &hit.url).is_some()
+    }
+
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        self.fetch(hit).await.map_err(|fault| match fault.reason() {
+            Some(FailureReason::Read(_)) => fault,
+            Some(FailureReason::Timeout) => {
+                read_error(&hit.url, ReadFailure::Timeout, &fault.chain())
+            }
+            _ => read_error(&hit.url, ReadFailure::Broken, &fault.chain()),
+        })
+    }
+}

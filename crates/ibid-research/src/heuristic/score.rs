@@ -14,6 +14,7 @@ mod section_heading;
 mod sentence_score;
 mod similarity;
 mod stance;
+mod stated_facts;
 mod subject;
 mod subject_words;
 mod terms;

@@ -73,6 +73,7 @@ impl RelevanceScorer {
         let taken_in = lines.lines.iter().map(|line| line.0);
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let elsewhere = self.far_from_subject(lines);
+        let mut fit_sentences: Vec<usize> = Vec::new();
         let mut heading: Vec<u32> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
@@ -94,8 +95,9 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
-                Some(_) if elsewhere[at] => {}
+                Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
+                    fit_sentences.push(*n);
                     let around = SentenceContext::new(lines, at, &heading);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let around = SentenceContext { before, ..around };
@@ -124,6 +126,7 @@ impl RelevanceScorer {
         }
         let max_claims = |id: ItemId| self.max_claims(id);
         keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first), max_claims);
+        self.add_stated_facts(reading, &fit_sentences, &mut found);
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {

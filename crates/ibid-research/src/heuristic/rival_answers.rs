@@ -1,0 +1,117 @@
+//! A conflict where sources state different facts in answer to one question: another date, name, place, figure or kind.
+use std::collections::BTreeSet;
+
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
+use ibid_core::domain::{Evidence, EvidenceStore, Source};
+
+use super::asked_fact::StatedFact;
+use super::conflict_reason::age_note;
+use super::conflicts::can_disagree;
+use super::score::RelevanceScorer;
+use crate::draft::{DraftConflict, DraftLine};
+use crate::prompts;
+use crate::prompts::fill_template;
+use crate::thresholds::MIN_SAME_THING_OVERLAP;
+
+/// Maximum number of answers shown.
+const MAX_ANSWERS: usize = 4;
+
+/// An answer, and where it stands.
+struct RivalAnswer<'a> {
+    fact: &'a StatedFact,
+    evidence: &'a Evidence,
+    source: &'a Source,
+}
+
+/// Adds the conflict between the facts that independent sources state, if they exclude each other. A conflict among the same
+/// sentences in `known` gives way to it.
+pub(crate) fn add_rival_answers(
+    notes: &EvidenceStore,
+    scorer: &RelevanceScorer,
+    known: &mut Vec<DraftConflict>,
+) -> Result<()> {
+    let answers = answers_by_source(notes, scorer);
+    let mut sides: Vec<&RivalAnswer<'_>> = Vec::new();
+    for it in &answers {
+        let rival = |side: &&RivalAnswer<'_>| {
+            side.fact.excludes(it.fact) && can_disagree(side.source, it.source)
+        };
+        if sides.len() < MAX_ANSWERS && sides.iter().all(rival) {
+            sides.push(it);
+        }
+    }
+    let [one, other, ..] = sides.as_slice() else {
+        return Ok(());
+    };
+    let stated: BTreeSet<_> = answers.iter().map(|it| it.evidence.id).collect();
+    known.retain(|conflict| {
+        conflict.sides.iter().any(|side| side.1.evidence.iter().all(|id| !stated.contains(id)))
+    });
+    let words = &prompts::phrases()?.conflict;
+    let likely = match scorer.fact_subject() {
+        Some(name) if are_namesakes(one, other) => {
+            Some(fill_template(&words.namesakes, &[("name", name)]))
+        }
+        _ => age_note(one.source, other.source)?,
+    };
+    let side = |it: &&RivalAnswer<'_>| {
+        let line = DraftLine { text: it.evidence.claim.clone(), evidence: vec![it.evidence.id] };
+        (it.fact.shown.clone(), line)
+    };
+    let conflict = DraftConflict {
+        about: words.about_answer.clone(),
+        item: one.evidence.items[0],
+        sides: sides.iter().map(side).collect(),
+        likely,
+    };
+    known.insert(0, conflict);
+    Ok(())
+}
+
+/// What each source states, best first: of several sentences of a source, the one that answers best.
+fn answers_by_source<'a>(
+    notes: &'a EvidenceStore,
+    scorer: &'a RelevanceScorer,
+) -> Vec<RivalAnswer<'a>> {
+    let mut all: Vec<RivalAnswer<'a>> = notes
+        .evidence
+        .iter()
+        .filter_map(|evidence| {
+            let source = notes.source(evidence.source)?;
+            Some(RivalAnswer { fact: scorer.stated_fact(evidence)?, evidence, source })
+        })
+        .collect();
+    all.sort_by(|a, b| {
+        b.evidence.score.total_cmp(&a.evidence.score).then(a.evidence.id.cmp(&b.evidence.id))
+    });
+    let mut seen = BTreeSet::new();
+    all.retain(|it| seen.insert(it.source.id));
+    all
+}
+
+/// Whether two sentences tell of different things of one name: they share few words besides, and at least one says more of the
+/// name than the other, as in "Big Fun (Towa Tei album)".
+fn are_namesakes(one: &RivalAnswer<'_>, other: &RivalAnswer<'_>) -> bool {
+    let stems = |it: &RivalAnswer<'_>| -> BTreeSet<String> {
+        let own = content_stems(&it.fact.shown);
+        content_stems(&it.evidence.claim).into_iter().filter(|stem| !own.contains(stem)).collect()
+    };
+    let (a, b) = (stems(one), stems(other));
+    let shared = a.intersection(&b).count() as f32;
+    let fewer = a.len().min(b.len()).max(1) as f32;
+    let (names, other_names) = (leading_names(one), leading_names(other));
+    shared / fewer < MIN_SAME_THING_OVERLAP && names != other_names
+}
+
+/// The capitalised words before the verb of a definition, and those in brackets there, without those of the answer.
+fn leading_names(it: &RivalAnswer<'_>) -> BTreeSet<String> {
+    let text = &it.evidence.claim;
+    let own: Vec<String> = tokens(&it.fact.shown).into_iter().map(|token| token.text).collect();
+    tokens(text)
+        .into_iter()
+        .take_while(|token| !matches!(token.text.as_str(), "is" | "was" | "are" | "were"))
+        .filter(|token| !is_stop_word(&token.text) && !own.contains(&token.text))
+        .map(|token| token.text)
+        .collect()
+}

@@ -31,11 +31,16 @@ pub(crate) fn add_rival_answers(
     scorer: &RelevanceScorer,
     known: &mut Vec<DraftConflict>,
 ) -> Result<()> {
-    let answers = answers_by_source(notes, scorer);
+    let answers = stated_answers(notes, scorer);
+    // A source that also states what the other does agrees with it: the rest is on another thing or time.
+    let agrees = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
+        let own = answers.iter().filter(|it| it.source.id == one.source.id);
+        own.into_iter().any(|it| !it.fact.excludes(other.fact))
+    };
     let mut sides: Vec<&RivalAnswer<'_>> = Vec::new();
     for it in &answers {
         let rival = |side: &&RivalAnswer<'_>| {
-            side.fact.excludes(it.fact) && can_disagree(side.source, it.source)
+            can_disagree(side.source, it.source) && !agrees(side, it) && !agrees(it, side)
         };
         if sides.len() < MAX_ANSWERS && sides.iter().all(rival) {
             sides.push(it);
@@ -69,8 +74,8 @@ pub(crate) fn add_rival_answers(
     Ok(())
 }
 
-/// What each source states, best first: of several sentences of a source, the one that answers best.
-fn answers_by_source<'a>(
+/// What the evidence states in answer, best first.
+fn stated_answers<'a>(
     notes: &'a EvidenceStore,
     scorer: &'a RelevanceScorer,
 ) -> Vec<RivalAnswer<'a>> {
@@ -85,8 +90,6 @@ fn answers_by_source<'a>(
     all.sort_by(|a, b| {
         b.evidence.score.total_cmp(&a.evidence.score).then(a.evidence.id.cmp(&b.evidence.id))
     });
-    let mut seen = BTreeSet::new();
-    all.retain(|it| seen.insert(it.source.id));
     all
 }
 

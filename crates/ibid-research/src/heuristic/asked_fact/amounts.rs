@@ -31,7 +31,9 @@ impl FactQuestion {
         let number = counted.or_else(named)?;
         let at = at_of(number.span.start);
         let last = match &number.unit {
-            Some(unit) if unit != "%" && at + 1 < words.len() && words.stems[at + 1] == *unit => at + 1,
+            Some(unit) if unit != "%" && at + 1 < words.len() && words.stems[at + 1] == *unit => {
+                at + 1
+            }
             _ => at,
         };
         Some(StatedFact {
@@ -59,7 +61,22 @@ impl FactQuestion {
         (from + 1..to).all(|at| {
             let year = words.word(at).starts_with(|c: char| c.is_ascii_digit());
             let own = words.stems[at].as_str();
-            let filler = matches!(own, "estim" | "total" | "approxim" | "amount" | "number" | "around" | "record" | "roughli" | "citi" | "town" | "villag" | "township" | "counti");
+            let filler = matches!(
+                own,
+                "estim"
+                    | "total"
+                    | "approxim"
+                    | "amount"
+                    | "number"
+                    | "around"
+                    | "record"
+                    | "roughli"
+                    | "citi"
+                    | "town"
+                    | "villag"
+                    | "township"
+                    | "counti"
+            );
             year || words.is_stop(at) || filler || self.has_name_word(own)
         })
     }

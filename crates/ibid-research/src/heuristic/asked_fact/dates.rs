@@ -1,4 +1,6 @@
 //! When something of a name happened: born, died, built, founded.
+use std::collections::BTreeSet;
+
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 use crate::thesaurus;
@@ -9,8 +11,18 @@ const MAX_DATE_DISTANCE: usize = 9;
 const MAX_NAME_DISTANCE: usize = 6;
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 
 /// A date in a text.
@@ -60,32 +72,28 @@ impl FactQuestion {
         self.relation.iter().any(|asked| {
             own == asked
                 || asked == "take" && own == "took"
-                || thesaurus::synonyms(asked).any(|it| it == own) && !matches!(own, "found" | "show")
+                || thesaurus::synonyms(asked).any(|it| it == own)
+                    && !matches!(own, "found" | "show")
                 || FOUNDINGS.contains(&asked.as_str()) && FOUNDINGS.contains(&own)
         })
     }
 
     /// The date of birth or death in the brackets after the name: "Ada Lee (1 May 1810 – 1871)", "(born 1810)".
-    fn date_of_life(
-        &self,
-        words: &TextWords<'_>,
-        dates: &[DateAt],
-        birth: bool,
-    ) -> Option<DateAt> {
-        let opens = (1..words.len()).filter(|at| {
-            let mut named = at.saturating_sub(MAX_NAME_DISTANCE)..*at;
-            words.gap_before(*at).contains('(')
-                && named.any(|it| self.has_name_word(&words.stems[it]))
-        });
+    fn date_of_life(&self, words: &TextWords<'_>, dates: &[DateAt], birth: bool) -> Option<DateAt> {
+        let opens = (1..words.len()).filter(|at| words.gap_before(*at).contains('('));
         // Several lives in one sentence are a list of people.
-        let lives = words.text.match_indices('(').filter(|(at, _)| {
-            let tail = words.text[at + 1..].split(')').next().unwrap_or_default();
-            tail.matches(|c: char| c.is_ascii_digit()).count() >= 8 && tail.contains(['–', '—'])
-        });
-        if lives.count() > 1 {
+        let lives: BTreeSet<u32> = opens
+            .clone()
+            .filter_map(|open| life_date(words, dates, open, true).map(|date| date.year))
+            .collect();
+        if lives.len() > 1 {
             return None;
         }
-        opens.into_iter().find_map(|open| life_date(words, dates, open, birth))
+        let named = |open: &usize| {
+            let mut before = open.saturating_sub(MAX_NAME_DISTANCE)..*open;
+            before.any(|at| self.has_name_word(&words.stems[at]))
+        };
+        opens.filter(named).find_map(|open| life_date(words, dates, open, birth))
     }
 }
 
@@ -117,7 +125,10 @@ fn is_other_clause(words: &TextWords<'_>, from: usize, to: usize) -> bool {
         words.gap_before(at).contains([';', '|'])
             || words.gap_before(at).contains(". ") && !words.is_capital(at - 1)
             || matches!(words.word(at), "and" | "but") && (verb(at + 1) || verb(at + 2))
-            || matches!(words.word(at), "who" | "which" | "until" | "when" | "died" | "death" | "after")
+            || matches!(
+                words.word(at),
+                "who" | "which" | "until" | "when" | "died" | "death" | "after"
+            )
     })
 }
 
@@ -130,14 +141,17 @@ fn stated(words: &TextWords<'_>, date: DateAt) -> StatedFact {
 
 /// The dates of a text, in order: years, with month and day where they stand beside it.
 fn dates(words: &TextWords<'_>) -> Vec<DateAt> {
-    let month = |at: usize| MONTHS.iter().position(|name| *name == words.word(at)).map(|n| n as u32 + 1);
+    let month =
+        |at: usize| MONTHS.iter().position(|name| *name == words.word(at)).map(|n| n as u32 + 1);
     let day = |at: usize| {
         let bare = words.word(at).trim_end_matches(|c: char| c.is_ascii_alphabetic());
         bare.parse::<u32>().ok().filter(|day| (1..=31).contains(day))
     };
     let mut found = Vec::new();
     for at in 0..words.len() {
-        let bare = words.word(at).strip_suffix('s').unwrap_or(words.word(at));
+        let word = words.word(at);
+        // "1890s", and the first of "1810-11".
+        let bare = word.strip_suffix('s').or(word.split(['-', '–']).next()).unwrap_or(word);
         let Some(year) = (bare.len() == 4).then(|| bare.parse::<u32>().ok()).flatten() else {
             continue;
         };
@@ -145,14 +159,20 @@ fn dates(words: &TextWords<'_>) -> Vec<DateAt> {
             continue;
         }
         let mut date = DateAt { first: at, last: at, year, month: None, day: None };
-        if at >= 1 && let Some(number) = month(at - 1) {
+        if at >= 1
+            && let Some(number) = month(at - 1)
+        {
             date.month = Some(number);
             date.first = at - 1;
-            if at >= 2 && let Some(number) = day(at - 2) {
+            if at >= 2
+                && let Some(number) = day(at - 2)
+            {
                 date.day = Some(number);
                 date.first = at - 2;
             }
-        } else if at >= 2 && let (Some(number), Some(of)) = (month(at - 2), day(at - 1)) {
+        } else if at >= 2
+            && let (Some(number), Some(of)) = (month(at - 2), day(at - 1))
+        {
             date = DateAt { first: at - 2, month: Some(number), day: Some(of), ..date };
         }
         found.push(date);

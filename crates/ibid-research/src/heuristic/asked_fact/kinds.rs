@@ -10,12 +10,21 @@ const MAX_APPOSITION_DISTANCE: usize = 5;
 const MAX_KIND_WORDS: usize = 9;
 /// Words that tell when or how, and not what.
 const NO_KIND: &[&str] = &[
-    "former", "retired", "professional", "current", "historic", "first", "second", "third", "new",
+    "former",
+    "retired",
+    "professional",
+    "current",
+    "historic",
+    "first",
+    "second",
+    "third",
+    "new",
 ];
 
 /// Nouns that say of a person or thing nothing that tells it from another.
 const VAGUE: &[&str] = &[
-    "term", "figure", "member", "name", "son", "daughter", "person", "man", "woman", "athlete", "part", "example", "often",
+    "term", "figure", "member", "name", "son", "daughter", "person", "man", "woman", "athlete",
+    "part", "example", "often",
 ];
 
 impl FactQuestion {
@@ -29,7 +38,10 @@ impl FactQuestion {
             let verbal = at > from
                 && !words.is_capital(at)
                 && (words.word(at).ends_with("ed") || words.word(at).ends_with("tten"));
-            if at > from && words.breaks_before(at) || words.is_stop(at) || verbal && last >= from + 1 {
+            if at > from && words.breaks_before(at)
+                || words.is_stop(at)
+                || verbal && last >= from + 1
+            {
                 break;
             }
             last = at;
@@ -53,7 +65,11 @@ impl FactQuestion {
         Some(StatedFact {
             shown: words.slice(from, last).to_owned(),
             value: FactValue::Kind {
-                words: if by_name { [names, kinds[kinds.len() - 1..].to_vec()].concat() } else { kinds },
+                words: if by_name {
+                    [names, kinds[kinds.len() - 1..].to_vec()].concat()
+                } else {
+                    kinds
+                },
                 by_modifier: self.asks_modifier(),
                 in_sport: self.asks("sport"),
             },
@@ -74,7 +90,9 @@ impl FactQuestion {
         let copula = (named + 1..until)
             .find(|at| matches!(words.word(*at), "is" | "was" | "are" | "were"))
             .map(|at| at + 1)
-            .filter(|at| is_article(*at) || at + 1 < words.len() && matches!(words.word(*at), "the" | "one"));
+            .filter(|at| {
+                is_article(*at) || at + 1 < words.len() && matches!(words.word(*at), "the" | "one")
+            });
         beside.or(copula)
     }
 
@@ -86,7 +104,12 @@ impl FactQuestion {
 
 /// Whether two kinds exclude each other: no word of one is in the other, or like it. `by_modifier`, they are of one noun, and each
 /// has a word of its own before it.
-pub(super) fn kinds_differ(one: &[String], other: &[String], by_modifier: bool, in_sport: bool) -> bool {
+pub(super) fn kinds_differ(
+    one: &[String],
+    other: &[String],
+    by_modifier: bool,
+    in_sport: bool,
+) -> bool {
     let fresh = |a: &[String], b: &[String]| {
         a.iter().filter(|x| !b.iter().any(|y| are_alike(x, y))).count()
     };
@@ -99,7 +122,8 @@ pub(super) fn kinds_differ(one: &[String], other: &[String], by_modifier: bool, 
 /// Whether two words are of one family: "football" and "footballer".
 fn are_alike(a: &str, b: &str) -> bool {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
-    a == b || same >= 4 && same * 5 >= a.chars().count().max(b.chars().count()) * 3
+    a == b
+        || same >= 4 && same * 5 >= a.chars().count().max(b.chars().count()) * 3
         || a.len() >= 4 && b.contains(a)
         || b.len() >= 4 && a.contains(b)
 }

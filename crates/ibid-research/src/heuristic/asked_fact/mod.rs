@@ -14,18 +14,38 @@ mod words;
 use super::text_answer::AnswerType;
 use crate::thresholds::ROUNDING_TOLERANCE;
 use ibid_core::Result;
-use ibid_core::domain::words::is_stop_word;
+use ibid_core::domain::Page;
+use ibid_core::domain::words::{content_stems, is_stop_word};
 use words::TextWords;
 
 /// Words before a name that a text may leave out or spell otherwise.
 const TITLES: &[&str] = &[
-    "admiral", "captain", "doctor", "dr", "emperor", "empress", "general", "judge", "justice",
-    "king", "lord", "minister", "president", "prince", "princess", "professor", "queen", "senator",
-    "sir", "sultan",
+    "admiral",
+    "captain",
+    "doctor",
+    "dr",
+    "emperor",
+    "empress",
+    "general",
+    "judge",
+    "justice",
+    "king",
+    "lord",
+    "minister",
+    "president",
+    "prince",
+    "princess",
+    "professor",
+    "queen",
+    "senator",
+    "sir",
+    "sultan",
 ];
 /// Words of a question that say which type of answer it wants, and not what of.
-const TYPE_WORDS: &[&str] =
-    &["year", "date", "city", "country", "state", "place", "type", "kind", "name", "current", "primary"];
+const TYPE_WORDS: &[&str] = &[
+    "year", "date", "city", "country", "state", "place", "type", "kind", "name", "current",
+    "primary",
+];
 /// Stems of nouns that ask what something is.
 const CLASSES: &[&str] = &[
     "sport", "profess", "occup", "job", "medium", "genr", "style", "format", "languag", "type",
@@ -70,12 +90,29 @@ pub(crate) struct StatedFact {
 
 #[derive(Debug, Clone, PartialEq)]
 enum FactValue {
-    Date { year: u32, month: Option<u32>, day: Option<u32> },
+    Date {
+        year: u32,
+        month: Option<u32>,
+        day: Option<u32>,
+    },
     Name(Vec<String>),
     /// The words of each part, from the smallest: "Frankfort", "Kentucky".
     Place(Vec<Vec<String>>),
-    Amount { value: f64, unit: Option<String>, years: Vec<u32> },
-    Kind { words: Vec<String>, by_modifier: bool, in_sport: bool },
+    Amount {
+        value: f64,
+        unit: Option<String>,
+        years: Vec<u32>,
+    },
+    Kind {
+        words: Vec<String>,
+        by_modifier: bool,
+        in_sport: bool,
+    },
+    /// What stands in a sentence where a copy of its text has `other`.
+    Changed {
+        own: Vec<String>,
+        other: Vec<String>,
+    },
 }
 
 impl FactQuestion {
@@ -159,6 +196,12 @@ impl FactQuestion {
         self.must.iter().all(|it| words.stems.contains(it) || more.stems.contains(it))
     }
 
+    /// The first fact that the sentences of a page state of something of this name.
+    pub(crate) fn first_stated_on(&self, page: &Page) -> Option<StatedFact> {
+        let on_page = self.is_subject_of(&page.title, page.text().expose());
+        (0..page.sentences().len()).find_map(|n| self.stated_in(page.sentence(n), on_page))
+    }
+
     /// The fact that a sentence states of something of this name; `on_page` if its page is about such a thing, so that the
     /// sentence may say "it".
     pub(crate) fn stated_in(&self, sentence: &str, on_page: bool) -> Option<StatedFact> {
@@ -204,6 +247,12 @@ impl FactQuestion {
 }
 
 impl StatedFact {
+    /// What a sentence has where a copy of its text has `other`.
+    pub(crate) fn changed(shown: &str, other: &str) -> StatedFact {
+        let value = FactValue::Changed { own: content_stems(shown), other: content_stems(other) };
+        StatedFact { shown: shown.to_owned(), value }
+    }
+
     /// Whether both cannot be the answer: other days, names without a common word, figures further apart than rounding.
     pub(crate) fn excludes(&self, other: &StatedFact) -> bool {
         match (&self.value, &other.value) {
@@ -238,6 +287,9 @@ impl StatedFact {
                 FactValue::Kind { words: a, by_modifier, in_sport },
                 FactValue::Kind { words: b, .. },
             ) => kinds::kinds_differ(a, b, *by_modifier, *in_sport),
+            (FactValue::Changed { own, .. }, FactValue::Changed { own: theirs, other }) => {
+                own == other && own != theirs
+            }
             _ => false,
         }
     }
@@ -250,7 +302,20 @@ fn shares_word(a: &[String], b: &[String]) -> bool {
 fn is_question_word(word: &str) -> bool {
     matches!(
         word,
-        "what" | "when" | "where" | "which" | "who" | "whom" | "whose" | "how" | "many" | "much" | "in" | "at" | "to" | "on"
+        "what"
+            | "when"
+            | "where"
+            | "which"
+            | "who"
+            | "whom"
+            | "whose"
+            | "how"
+            | "many"
+            | "much"
+            | "in"
+            | "at"
+            | "to"
+            | "on"
     )
 }
 
@@ -261,3 +326,6 @@ fn quoted_words(words: &TextWords<'_>) -> Option<std::ops::Range<usize>> {
     let end = (first + 1..=words.len()).find(|at| quote(*at))?;
     Some(first..end)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,16 @@ const MADE: &[(&str, &[&str])] = &[
 ];
 
 /// Stems of nouns for works, of which "by" tells the maker.
-const WORKS: &[&str] = &["album", "ep", "lp", "singl", "song", "novel", "book", "essay", "play", "poem", "seri"];
+const WORKS: &[&str] =
+    &["album", "ep", "lp", "singl", "song", "novel", "book", "essay", "play", "poem", "seri"];
 
 impl FactQuestion {
     /// The name that a sentence gives for the role asked about.
-    pub(super) fn name_stated_in(&self, words: &TextWords<'_>, on_page: bool) -> Option<StatedFact> {
+    pub(super) fn name_stated_in(
+        &self,
+        words: &TextWords<'_>,
+        on_page: bool,
+    ) -> Option<StatedFact> {
         if let Some(fact) = self.name_in_title(words) {
             return Some(fact);
         }
@@ -32,7 +37,8 @@ impl FactQuestion {
 
     /// The name of the maker after word `at`: "directed by …", "album by …", "the minister is …".
     fn name_at(&self, words: &TextWords<'_>, at: usize) -> Option<(usize, usize)> {
-        let next = (at + 1 < words.len() && !words.breaks_before(at + 1)).then(|| words.word(at + 1))?;
+        let next =
+            (at + 1 < words.len() && !words.breaks_before(at + 1)).then(|| words.word(at + 1))?;
         let verb = self.is_role_verb(words, at);
         let own = words.stems[at].as_str();
         let kind = self.asks(own) && !self.is_role(words, at)

@@ -51,7 +51,8 @@ impl<'a> TextWords<'a> {
     pub(super) fn breaks_before(&self, at: usize) -> bool {
         let gap = self.gap_before(at);
         let dotted = gap.contains('.');
-        let other = gap.contains([',', ';', ':', '(', ')', '|', '–', '—', '[', ']', '^', '=', '?', '!']);
+        let other =
+            gap.contains([',', ';', ':', '(', ')', '|', '–', '—', '[', ']', '^', '=', '?', '!']);
         let initial = at > 0 && self.is_capital(at - 1) && self.word(at - 1).chars().count() <= 2;
         other || dotted && !initial
     }
@@ -62,7 +63,8 @@ impl<'a> TextWords<'a> {
         let mut run: Option<(usize, usize)> = None;
         let mut open = false;
         for at in from..(from + MAX_NAME_WORDS).min(self.len()) {
-            let ends = at > from && self.breaks_before(at) || self.gap_before(at).contains(['(', ')']);
+            let ends =
+                at > from && self.breaks_before(at) || self.gap_before(at).contains(['(', ')']);
             let led = matches!(self.word(at), "the" | "a" | "an");
             if ends || self.is_stop(at) && !led {
                 break;

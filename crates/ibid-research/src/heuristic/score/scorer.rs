@@ -78,6 +78,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) fact_question: Option<FactQuestion>,
     /// The facts that sentences state in answer to it: source and sentence.
     pub(super) stated: BTreeMap<(SourceId, usize), StatedFact>,
+    /// The facts that one of two copies of a text changed: source and sentence.
+    pub(super) changed: BTreeMap<(SourceId, usize), StatedFact>,
     /// Whether the question asks for a time that recurs, and not for a date.
     asks_recurring_time: bool,
     /// The names in the question, as written, each with the word that stands for it.
@@ -173,6 +175,7 @@ impl RelevanceScorer {
             headed: BTreeMap::new(),
             fact_question: FactQuestion::from_question(&brief.question)?,
             stated: BTreeMap::new(),
+            changed: BTreeMap::new(),
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),

@@ -1,4 +1,5 @@
 //! The sentences that state the fact the question asks for: they are evidence, and what two sources state may differ.
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use ibid_core::domain::{Evidence, Page, Stance};
@@ -7,9 +8,10 @@ use super::best_sentences::SentenceMatch;
 use super::page::PageInput;
 use super::scorer::RelevanceScorer;
 use super::stance::Said;
+use crate::changed_fact::changed_sentences;
 use crate::heuristic::asked_fact::StatedFact;
 use crate::heuristic::sentence::{SentenceText, claim_text, has_doubt_words};
-use crate::thresholds::MIN_EVIDENCE_SCORE;
+use crate::thresholds::{MIN_COPIED_WORDS, MIN_EVIDENCE_SCORE};
 
 /// Maximum number of words of a sentence that is quoted for a fact.
 const MAX_FACT_WORDS: usize = 60;
@@ -23,15 +25,18 @@ impl RelevanceScorer {
         found: &mut Vec<SentenceMatch>,
     ) {
         let page = reading.page;
-        let Some(question) = &self.fact_question else {
-            return;
-        };
-        let on_page = question.is_subject_of(&page.title, page.text().expose());
-        let stated: Vec<(usize, StatedFact)> = fit
-            .iter()
-            .filter(|n| page.sentence(**n).split_whitespace().count() <= MAX_FACT_WORDS)
-            .filter_map(|n| Some((*n, question.stated_in(page.sentence(*n), on_page)?)))
-            .collect();
+        let short =
+            fit.iter().filter(|n| page.sentence(**n).split_whitespace().count() <= MAX_FACT_WORDS);
+        let mut stated: Vec<(usize, StatedFact)> = Vec::new();
+        if let Some(question) = &self.fact_question {
+            let on_page = question.is_subject_of(&page.title, page.text().expose());
+            let states = |n: &usize| Some((*n, question.stated_in(page.sentence(*n), on_page)?));
+            stated = short.filter_map(states).collect();
+        }
+        if stated.is_empty() {
+            let changed = |n: &usize| Some((*n, self.changed.get(&(reading.source, *n))?.clone()));
+            stated = fit.iter().filter_map(changed).collect();
+        }
         let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
         if !stated.iter().any(|(n, _)| holds(*n))
             && let Some((n, _)) = stated.first()
@@ -41,6 +46,28 @@ impl RelevanceScorer {
             found.splice(at..at, added);
         }
         self.stated.extend(stated.into_iter().map(|(n, fact)| ((reading.source, n), fact)));
+    }
+
+    /// Notes the sentences of pages that are copies of one text but for one fact that the question is about.
+    pub(crate) fn note_changed_facts(&mut self, inputs: &[PageInput<'_>]) {
+        let words: Vec<BTreeSet<u32>> = inputs
+            .iter()
+            .map(|it| self.lexicon.ids(it.page.text().expose()).into_iter().collect())
+            .collect();
+        for (at, one) in inputs.iter().enumerate() {
+            for (other, theirs) in inputs.iter().zip(&words).skip(at + 1) {
+                let shared = words[at].intersection(theirs).count() as f32;
+                if shared < MIN_COPIED_WORDS * words[at].len().min(theirs.len()) as f32 {
+                    continue;
+                }
+                let changed = changed_sentences(&self.question_text, one.page, other.page);
+                let Some([(n, own), (m, its)]) = changed else {
+                    continue;
+                };
+                self.changed.insert((one.source, n), StatedFact::changed(&own, &its));
+                self.changed.insert((other.source, m), StatedFact::changed(&its, &own));
+            }
+        }
     }
 
     /// Sentence `n` as evidence on the question, with the least score that evidence has.

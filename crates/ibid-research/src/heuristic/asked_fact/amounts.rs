@@ -40,7 +40,8 @@ impl FactQuestion {
             shown: words.slice(at.min(last), last).to_owned(),
             value: FactValue::Amount {
                 value: number.value,
-                unit: number.unit.clone(),
+                // People, residents and inhabitants are counted alike.
+                unit: number.unit.clone().filter(|_| !self.asks("popul")),
                 years: years(words.text),
             },
         })

@@ -6,7 +6,7 @@ use super::{FactQuestion, FactValue, StatedFact};
 use crate::thesaurus;
 
 /// Maximum number of words between the verb asked about and its date.
-const MAX_DATE_DISTANCE: usize = 9;
+const MAX_DATE_DISTANCE: usize = 13;
 /// Maximum number of words between a name and the years of its life.
 const MAX_NAME_DISTANCE: usize = 6;
 
@@ -47,10 +47,17 @@ impl FactQuestion {
         {
             return Some(stated(words, date));
         }
-        if !self.is_spoken_of(words, on_page) {
-            return None;
+        if EVENTS.iter().any(|verb| self.asks(verb))
+            && let Some(date) = self.date_of_title(words, &dates)
+        {
+            return Some(stated(words, date));
         }
         let verbs: Vec<usize> = (0..words.len()).filter(|at| self.is_verb(words, *at)).collect();
+        // "Built in 1875, it is …" begins with the verb.
+        let on_subject = self.is_spoken_of(words, on_page) || on_page && verbs.first() == Some(&0);
+        if !on_subject {
+            return None;
+        }
         let after = verbs.iter().find_map(|verb| {
             let date = dates.iter().find(|date| date.first > *verb)?;
             let near = date.first - verb <= MAX_DATE_DISTANCE;
@@ -64,6 +71,14 @@ impl FactQuestion {
             (near && !is_other_clause(words, date.last, verb)).then_some(*date)
         })?;
         Some(stated(words, date))
+    }
+
+    /// The date in brackets after the name, which tells events of one name apart: "Battle of Ramla (1105)".
+    fn date_of_title(&self, words: &TextWords<'_>, dates: &[DateAt]) -> Option<DateAt> {
+        let last = self.last_name_word(words)?;
+        let date = dates.iter().find(|date| date.first == last + 1)?;
+        let closed = words.gap_before(date.last + 1).trim_start().starts_with(')');
+        (words.gap_before(date.first).contains('(') && closed).then_some(*date)
     }
 
     /// Whether the word is the verb asked about, or one that says the same of a founding.
@@ -115,6 +130,8 @@ fn life_date(words: &TextWords<'_>, dates: &[DateAt], open: usize, birth: bool) 
     }
 }
 
+/// Stems of verbs that ask when an event was.
+const EVENTS: &[&str] = &["take", "held", "happen", "occur"];
 /// Stems of verbs that tell of a beginning of an institution; each is asked and told in place of another.
 const FOUNDINGS: &[&str] = &["found", "establish", "form", "creat", "incept"];
 

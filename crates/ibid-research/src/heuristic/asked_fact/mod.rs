@@ -6,6 +6,7 @@
 //! `evals conflicts` measures it.
 mod amounts;
 mod dates;
+mod expansions;
 mod kinds;
 mod persons;
 mod places;
@@ -76,6 +77,8 @@ enum FactType {
     Place,
     /// A figure or a kind: which of the two, the texts show.
     Amount,
+    /// What an abbreviation stands for.
+    Expansion,
     /// What it is said to be.
     Kind,
 }
@@ -108,6 +111,8 @@ enum FactValue {
         by_modifier: bool,
         in_sport: bool,
     },
+    /// The words of a long form.
+    Expansion(Vec<String>),
     /// What stands in a sentence where a copy of its text has `other`.
     Changed {
         own: Vec<String>,
@@ -134,6 +139,7 @@ impl FactQuestion {
                 FactType::Place
             }
             _ if opening.contains(&"who") => FactType::Name,
+            _ if ["stand", "refer"].iter().any(|it| asks(it)) => FactType::Expansion,
             _ if (0..words.len()).any(|at| CLASSES.contains(&words.stems[at].as_str())) => {
                 FactType::Kind
             }
@@ -211,6 +217,7 @@ impl FactQuestion {
             FactType::Name => self.name_stated_in(&words, on_page),
             FactType::Place => self.place_in(&words),
             FactType::Amount => self.amount_in(&words, on_page),
+            FactType::Expansion => self.expansion_in(&words),
             FactType::Kind => self.kind_in(&words),
         }
     }
@@ -287,6 +294,11 @@ impl StatedFact {
                 FactValue::Kind { words: a, by_modifier, in_sport },
                 FactValue::Kind { words: b, .. },
             ) => kinds::kinds_differ(a, b, *by_modifier, *in_sport),
+            (FactValue::Expansion(a), FactValue::Expansion(b)) => {
+                // "Vibrational circular dichroism" and "virtual circular dynamics" share a word.
+                let shared = a.iter().filter(|word| b.contains(word)).count();
+                shared * 2 < a.len().max(b.len())
+            }
             (FactValue::Changed { own, .. }, FactValue::Changed { own: theirs, other }) => {
                 own == other && own != theirs
             }

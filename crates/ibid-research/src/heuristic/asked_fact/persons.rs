@@ -11,12 +11,13 @@ const MADE: &[(&str, &[&str])] = &[
     ("singer", &["record", "releas", "perform", "sung"]),
     ("author", &["written", "wrote", "author"]),
     ("writer", &["written", "wrote"]),
+    ("creator", &["written", "wrote", "direct", "develop"]),
     ("architect", &["design"]),
 ];
 
 /// Stems of nouns for works, of which "by" tells the maker.
 const WORKS: &[&str] =
-    &["album", "ep", "lp", "singl", "song", "novel", "book", "essay", "play", "poem", "seri"];
+    &["album", "ep", "lp", "singl", "song", "novel", "book", "essay", "play", "poem", "seri", "cd"];
 
 impl FactQuestion {
     /// The name that a sentence gives for the role asked about.
@@ -46,6 +47,9 @@ impl FactQuestion {
         match next {
             "by" if verb || kind => words.name_in_phrase(at + 2),
             "from" if kind && self.asks("artist") => words.name_in_phrase(at + 2),
+            "of" if self.asks("father") && matches!(own, "son" | "sons" | "daughter") => {
+                words.name_in_phrase(at + 2)
+            }
             "is" | "was" | "are" if self.is_role(words, at) => words.name_in_phrase(at + 2),
             _ => None,
         }

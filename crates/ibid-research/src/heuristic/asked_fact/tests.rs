@@ -108,3 +108,19 @@ fn copies_of_one_text_differ_in_what_was_changed() {
     assert!(!one.excludes(&one));
     assert!(!one.excludes(&StatedFact::changed("ash", "fir")));
 }
+
+#[test]
+fn the_long_form_of_an_abbreviation_is_spelled_by_its_letters() {
+    let asked = "What does VCD stand for?";
+    let one = "Spectra of vibrational circular dichroism (VCD) were computed.";
+    assert_eq!(shown(asked, one), Some("vibrational circular dichroism".to_owned()));
+    assert!(differ(asked, one, "Patients with vocal cord dysfunction (VCD) wheeze."));
+    assert_eq!(shown(asked, "The player reads discs (VCD) of all sizes."), None);
+}
+
+#[test]
+fn an_event_is_dated_in_its_title() {
+    let asked = "What year did the Battle of Ramla take place?";
+    let title = "Battle of Ramla (1105) The third battle lasted for a day.";
+    assert_eq!(shown(asked, title), Some("1105".to_owned()));
+}

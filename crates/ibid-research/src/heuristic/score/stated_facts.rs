@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use ibid_core::domain::{Evidence, Page, Stance};
 
 use super::best_sentences::SentenceMatch;
+use super::limits::PAGE_CUT;
 use super::page::PageInput;
 use super::scorer::RelevanceScorer;
 use super::stance::Said;
@@ -25,18 +26,21 @@ impl RelevanceScorer {
         found: &mut Vec<SentenceMatch>,
     ) {
         let page = reading.page;
-        let short =
-            fit.iter().filter(|n| page.sentence(**n).split_whitespace().count() <= MAX_FACT_WORDS);
-        let mut stated: Vec<(usize, StatedFact)> = Vec::new();
-        if let Some(question) = &self.fact_question {
-            let on_page = question.is_subject_of(&page.title, page.text().expose());
-            let states = |n: &usize| Some((*n, question.stated_in(page.sentence(*n), on_page)?));
-            stated = short.filter_map(states).collect();
-        }
-        if stated.is_empty() {
-            let changed = |n: &usize| Some((*n, self.changed.get(&(reading.source, *n))?.clone()));
-            stated = fit.iter().filter_map(changed).collect();
-        }
+        let subject = self
+            .fact_question
+            .as_ref()
+            .filter(|question| question.is_subject_of(&page.title, page.text().expose()));
+        let on_page = subject.is_some();
+        let states = |n: usize| {
+            if let Some(changed) = self.changed.get(&(reading.source, n)) {
+                return Some((n, changed.clone()));
+            }
+            let sentence = page.sentence(n);
+            let short = sentence.split_whitespace().count() <= MAX_FACT_WORDS;
+            let question = self.fact_question.as_ref().filter(|_| short)?;
+            Some((n, question.stated_in(sentence, on_page)?))
+        };
+        let stated: Vec<(usize, StatedFact)> = fit.iter().filter_map(|n| states(*n)).collect();
         let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
         if !stated.iter().any(|(n, _)| holds(*n))
             && let Some((n, _)) = stated.first()
@@ -48,22 +52,35 @@ impl RelevanceScorer {
         self.stated.extend(stated.into_iter().map(|(n, fact)| ((reading.source, n), fact)));
     }
 
-    /// Notes the sentences of pages that are copies of one text but for one fact that the question is about.
+    /// Notes the sentences of pages that are copies of one text but for one fact that the question is about, unless their form
+    /// tells that they state two.
     pub(crate) fn note_changed_facts(&mut self, inputs: &[PageInput<'_>]) {
         let words: Vec<BTreeSet<u32>> = inputs
             .iter()
-            .map(|it| self.lexicon.ids(it.page.text().expose()).into_iter().collect())
+            .map(|it| match it.page.text().expose() {
+                text if text.len() <= PAGE_CUT => self.lexicon.ids(text).into_iter().collect(),
+                _ => BTreeSet::new(),
+            })
             .collect();
         for (at, one) in inputs.iter().enumerate() {
             for (other, theirs) in inputs.iter().zip(&words).skip(at + 1) {
                 let shared = words[at].intersection(theirs).count() as f32;
-                if shared < MIN_COPIED_WORDS * words[at].len().min(theirs.len()) as f32 {
+                if shared == 0.0
+                    || shared < MIN_COPIED_WORDS * words[at].len().min(theirs.len()) as f32
+                {
                     continue;
                 }
                 let changed = changed_sentences(&self.question_text, one.page, other.page);
                 let Some([(n, own), (m, its)]) = changed else {
                     continue;
                 };
+                let typed = |page: &Page, n: usize| {
+                    self.fact_question.as_ref()?.stated_in(page.sentence(n), true)
+                };
+                let both = typed(one.page, n).zip(typed(other.page, m));
+                if both.is_some_and(|(one, other)| one.excludes(&other)) {
+                    continue;
+                }
                 self.changed.insert((one.source, n), StatedFact::changed(&own, &its));
                 self.changed.insert((other.source, m), StatedFact::changed(&its, &own));
             }

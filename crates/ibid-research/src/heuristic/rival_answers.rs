@@ -14,8 +14,9 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::MIN_SAME_THING_OVERLAP;
 
-/// Maximum number of answers shown.
+/// Maximum number of answers shown, and compared.
 const MAX_ANSWERS: usize = 4;
+const MAX_COMPARED: usize = 60;
 
 /// An answer, and where it stands.
 struct RivalAnswer<'a> {
@@ -32,20 +33,7 @@ pub(crate) fn add_rival_answers(
     known: &mut Vec<DraftConflict>,
 ) -> Result<()> {
     let answers = stated_answers(notes, scorer);
-    // A source that also states what the other does agrees with it: the rest is on another thing or time.
-    let agrees = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
-        let own = answers.iter().filter(|it| it.source.id == one.source.id);
-        own.into_iter().any(|it| !it.fact.excludes(other.fact))
-    };
-    let mut sides: Vec<&RivalAnswer<'_>> = Vec::new();
-    for it in &answers {
-        let rival = |side: &&RivalAnswer<'_>| {
-            can_disagree(side.source, it.source) && !agrees(side, it) && !agrees(it, side)
-        };
-        if sides.len() < MAX_ANSWERS && sides.iter().all(rival) {
-            sides.push(it);
-        }
-    }
+    let sides = rival_sides(&answers);
     let [one, other, ..] = sides.as_slice() else {
         return Ok(());
     };
@@ -55,7 +43,7 @@ pub(crate) fn add_rival_answers(
     });
     let words = &prompts::phrases()?.conflict;
     let likely = match scorer.fact_subject() {
-        Some(name) if are_namesakes(one, other) => {
+        Some(name) if are_namesakes(scorer.question(), one, other) => {
             Some(fill_template(&words.namesakes, &[("name", name)]))
         }
         _ => age_note(one.source, other.source)?,
@@ -72,6 +60,30 @@ pub(crate) fn add_rival_answers(
     };
     known.insert(0, conflict);
     Ok(())
+}
+
+/// Answers that all exclude each other, from the best that has a rival; empty if none has one.
+fn rival_sides<'r, 'a>(answers: &'r [RivalAnswer<'a>]) -> Vec<&'r RivalAnswer<'a>> {
+    // A source that also states what the other does agrees with it: the rest is on another thing or time.
+    let agrees = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
+        let mut own = answers.iter().filter(|it| it.source.id == one.source.id);
+        own.any(|it| !it.fact.excludes(other.fact))
+    };
+    let rival = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
+        can_disagree(one.source, other.source) && !agrees(one, other) && !agrees(other, one)
+    };
+    for (at, first) in answers.iter().enumerate().take(MAX_COMPARED) {
+        let mut sides = vec![first];
+        for it in answers.iter().take(MAX_COMPARED).skip(at + 1) {
+            if sides.len() < MAX_ANSWERS && sides.iter().all(|side| rival(side, it)) {
+                sides.push(it);
+            }
+        }
+        if sides.len() > 1 {
+            return sides;
+        }
+    }
+    Vec::new()
 }
 
 /// What the evidence states in answer, best first.
@@ -93,28 +105,22 @@ fn stated_answers<'a>(
     all
 }
 
-/// Whether two sentences tell of different things of one name: they share few words besides, and at least one says more of the
-/// name than the other, as in "Big Fun (Towa Tei album)".
-fn are_namesakes(one: &RivalAnswer<'_>, other: &RivalAnswer<'_>) -> bool {
+/// Whether two sentences tell of different things of one name: they share few words besides those of the question, and say more
+/// of the name, each in its way, as in "Big Fun (Towa Tei album)".
+fn are_namesakes(question: &str, one: &RivalAnswer<'_>, other: &RivalAnswer<'_>) -> bool {
     let stems = |it: &RivalAnswer<'_>| -> BTreeSet<String> {
-        let own = content_stems(&it.fact.shown);
-        content_stems(&it.evidence.claim).into_iter().filter(|stem| !own.contains(stem)).collect()
+        let known = [content_stems(&it.fact.shown), content_stems(question)].concat();
+        content_stems(&it.evidence.claim).into_iter().filter(|stem| !known.contains(stem)).collect()
     };
     let (a, b) = (stems(one), stems(other));
     let shared = a.intersection(&b).count() as f32;
     let fewer = a.len().min(b.len()).max(1) as f32;
-    let (names, other_names) = (leading_names(one), leading_names(other));
-    shared / fewer < MIN_SAME_THING_OVERLAP && names != other_names
+    shared / fewer < MIN_SAME_THING_OVERLAP && leading_words(one) != leading_words(other)
 }
 
-/// The capitalised words before the verb of a definition, and those in brackets there, without those of the answer.
-fn leading_names(it: &RivalAnswer<'_>) -> BTreeSet<String> {
-    let text = &it.evidence.claim;
-    let own: Vec<String> = tokens(&it.fact.shown).into_iter().map(|token| token.text).collect();
-    tokens(text)
-        .into_iter()
-        .take_while(|token| !matches!(token.text.as_str(), "is" | "was" | "are" | "were"))
-        .filter(|token| !is_stop_word(&token.text) && !own.contains(&token.text))
-        .map(|token| token.text)
-        .collect()
+/// The words of a sentence before the verb of a definition.
+fn leading_words(it: &RivalAnswer<'_>) -> BTreeSet<String> {
+    let words = tokens(&it.evidence.claim).into_iter().map(|token| token.text);
+    let lead = words.take_while(|word| !matches!(word.as_str(), "is" | "was" | "are" | "were"));
+    lead.filter(|word| !is_stop_word(word)).collect()
 }

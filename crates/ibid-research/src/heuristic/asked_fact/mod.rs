@@ -47,6 +47,8 @@ const TYPE_WORDS: &[&str] = &[
     "year", "date", "city", "country", "state", "place", "type", "kind", "name", "current",
     "primary",
 ];
+/// Stems of words that say that something is at a place.
+const PLACED: &[&str] = &["locat", "situat", "base", "primarili", "activ", "career", "born", "lie"];
 /// Stems of nouns that ask what something is.
 const CLASSES: &[&str] = &[
     "sport", "profess", "occup", "job", "medium", "genr", "style", "format", "languag", "type",
@@ -164,6 +166,22 @@ impl FactQuestion {
         let (Some(first), Some(last)) = (names.first(), names.last()) else {
             return Ok(None);
         };
+        // Nouns beside the name are of what is asked about: "the Halvern roof ordinance".
+        let besides = match wanted {
+            _ if quoted.is_some() => Vec::new(),
+            FactType::Date => nouns_beside_name(&words, *first, *last),
+            FactType::Name | FactType::Place => relation
+                .iter()
+                .skip(usize::from(wanted == FactType::Name))
+                .filter(|it| !PLACED.contains(&it.as_str()))
+                .cloned()
+                .collect(),
+            _ => Vec::new(),
+        };
+        let relation: Vec<String> = relation
+            .into_iter()
+            .filter(|it| wanted != FactType::Date || !besides.contains(it))
+            .collect();
         let name: Vec<String> = names.iter().map(|at| words.stems[*at].clone()).collect();
         let must: Vec<String> = names
             .iter()
@@ -171,6 +189,7 @@ impl FactQuestion {
             .filter(|at| !is_stop_word(words.word(**at)) || names.len() == 1)
             .map(|at| words.stems[*at].clone())
             .collect();
+        let must = if must.is_empty() { name.clone() } else { must };
         // What stands between a preposition and the name is of the name: "income for a family in".
         let measured = relation
             .iter()
@@ -180,7 +199,7 @@ impl FactQuestion {
             .collect();
         Ok(Some(FactQuestion {
             wanted,
-            must: if must.is_empty() { name.clone() } else { must },
+            must: [must, besides].concat(),
             name,
             shown: words.slice(*first, *last).to_owned(),
             relation,
@@ -305,6 +324,21 @@ impl StatedFact {
             _ => false,
         }
     }
+}
+
+/// The stems of the nouns between "when was" and the name, and between the name and the verb that ends the clause.
+fn nouns_beside_name(words: &TextWords<'_>, first: usize, last: usize) -> Vec<String> {
+    let opening =
+        (0..first).rev().find(|at| matches!(words.word(*at), "was" | "were" | "did" | "is"));
+    let Some(opening) = opening else {
+        return Vec::new();
+    };
+    let before = (opening + 1..first).filter(|at| !words.is_stop(*at));
+    let clause: Vec<usize> = (last + 1..words.len()).take_while(|at| !words.is_stop(*at)).collect();
+    let is_verb = |at: &usize| TYPE_WORDS.contains(&words.word(*at));
+    let nouns = clause.iter().filter(|at| !is_verb(at)).rev().skip(1).copied();
+    let nouns = nouns.filter(|at| !matches!(words.word(*at), "first" | "last" | "originally"));
+    before.chain(nouns).map(|at| words.stems[at].clone()).collect()
 }
 
 fn shares_word(a: &[String], b: &[String]) -> bool {

@@ -33,6 +33,20 @@ fn a_date_is_the_one_of_the_verb_asked_about() {
 }
 
 #[test]
+fn a_noun_beside_the_name_is_no_verb_and_must_be_told_of() {
+    let roof = "In February 2021 the green roof of the Halvern library carried 38 cm of snow.";
+    assert_eq!(shown("When was the first green roof in Halvern built?", roof), None);
+    let asked = "When did the Halvern roof ordinance come into force?";
+    assert_eq!(shown(asked, roof), None);
+    let force = "The Halvern roof ordinance came into force on 1 May 2013.";
+    assert_eq!(shown(asked, force), Some("1 May 2013".to_owned()));
+    assert_eq!(
+        shown("Who planned the green roofs of Halvern?", "Halvern was planned by Tom Kay."),
+        None
+    );
+}
+
+#[test]
 fn a_life_in_brackets_tells_birth_and_death_of_one_person_only() {
     let text = "Ada Lee (1 May 1810 – 3 June 1871) was an English engineer.";
     assert_eq!(shown("When was Ada Lee born?", text), Some("1 May 1810".to_owned()));

@@ -55,6 +55,10 @@ impl RelevanceScorer {
     /// Notes the sentences of pages that are copies of one text but for one fact that the question is about, unless their form
     /// tells that they state two.
     pub(crate) fn note_changed_facts(&mut self, inputs: &[PageInput<'_>]) {
+        // One word of the question suffices in a copy, which is too few where no single fact is asked for.
+        if self.fact_question.is_none() {
+            return;
+        }
         let words: Vec<BTreeSet<u32>> = inputs
             .iter()
             .map(|it| match it.page.text().expose() {

@@ -95,8 +95,8 @@ async fn nothing_is_said_twice() {
     assert_eq!(said.len(), all);
 }
 
-const MILL: &str = "Corkham Mill (Surrey) is a windmill on a hill above the town. Corkham Mill was built in 1801 for a \
-                    baker of the town. Its sails were lost in a storm.";
+const MILL: &str = "Corkham Mill (Surrey) was built in 1801 for a baker of the town. Its sails were lost in a storm, and the \
+                    stones lie in the yard of the inn. A painter bought it and lived in it until the war.";
 
 /// The conflicts of a report on when the mill was built, each with what its sides say and the likely reason.
 async fn mill_conflicts(other: &str) -> Vec<(Vec<String>, Option<String>)> {
@@ -111,8 +111,8 @@ async fn mill_conflicts(other: &str) -> Vec<(Vec<String>, Option<String>)> {
 
 #[tokio::test]
 async fn other_answers_to_one_question_are_shown_and_things_of_one_name_are_told_apart() {
-    let namesake = "Corkham Mill (Norfolk) drains a marsh near the sea. Corkham Mill was built in 1926 by order of \
-                    the county engineer to replace a steam pump.";
+    let namesake = "Corkham Mill (Norfolk) was built in 1926 by order of the county engineer to replace a steam \
+                    pump. It drains a marsh near the sea.";
     let conflicts = mill_conflicts(namesake).await;
     let mut says = conflicts[0].0.clone();
     says.sort();
@@ -122,7 +122,8 @@ async fn other_answers_to_one_question_are_shown_and_things_of_one_name_are_told
     // A copy with another year is about the same mill.
     let conflicts = mill_conflicts(&MILL.replace("1801", "1865")).await;
     assert_eq!((conflicts.len(), &conflicts[0].1), (1, &None));
-    let agreeing = "Corkham Mill was built in 1801. Corkham Mill was repaired in 1926 by the county.";
+    let agreeing =
+        "Corkham Mill was built in 1801. Corkham Mill was repaired in 1926 by the county.";
     assert_eq!(mill_conflicts(agreeing).await, []);
 }
 

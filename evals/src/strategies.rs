@@ -2,9 +2,10 @@
 //!
 //! For each strategy: of the documents that people judged to bear on a question, how many were read and how many carry
 //! evidence; whether the known answer stands in the report; calls, rounds and reasons to stop. On RAMDocs, where the documents
-//! of a question answer it differently, whether the report shows a conflict.
+//! of a question answer it differently, whether the report shows a conflict; `agreements` are its questions whose documents
+//! agree, where a conflict is a false one.
 //!
-//! `evals strategies [--set bioasq|multihop|conflicts] [--limit N] [--strategy NAME] [--effort EFFORT] [--ibid PATH]`
+//! `evals strategies [--set bioasq|multihop|conflicts|agreements] [--limit N] [--strategy NAME] [--effort EFFORT] [--ibid PATH]`
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -40,17 +41,17 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let limit = number(args, "--limit", 50)?;
     let effort = flag(args, "--effort").unwrap_or("standard");
     let strategies: Vec<&str> = flag(args, "--strategy").map_or(ALL.to_vec(), |flag| vec![flag]);
-    let sets: Vec<&str> =
-        flag(args, "--set").map_or(vec!["bioasq", "multihop", "conflicts"], |flag| vec![flag]);
+    let sets: Vec<&str> = flag(args, "--set")
+        .map_or(vec!["bioasq", "multihop", "conflicts", "agreements"], |flag| vec![flag]);
     header();
     let mut asked = 0;
     for set in sets {
         for strategy in &strategies {
             let how = ["--strategy", strategy, "--effort", effort];
             let tally = match set {
-                "conflicts" => {
+                "conflicts" | "agreements" => {
                     let rows = sets::shared("conflicts").join("dev/ramdocs.jsonl.gz");
-                    ramdocs(&binary, &how, limit, &rows)?
+                    ramdocs(&binary, &how, limit, (&rows, set == "conflicts"))?
                 }
                 set => judged(&binary, set, &how, limit)?,
             };
@@ -88,7 +89,7 @@ pub(crate) fn small(args: &[String]) -> Outcome {
     }
     let how = ["--strategy", ALL[0], "--effort", "quick"];
     let rows = dir.path().join("ramdocs.jsonl.gz");
-    tell("conflicts", ALL[0], ramdocs(&binary, &how, 1, &rows)?)?;
+    tell("conflicts", ALL[0], ramdocs(&binary, &how, 1, (&rows, true))?)?;
     Ok(Measured::new(asked, "runs"))
 }
 
@@ -132,12 +133,12 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Strate
     Ok(tally)
 }
 
-/// Questions of RAMDocs of which documents answer differently, each over a folder of its own.
+/// Questions of RAMDocs of which the documents `differ` in the answer, or else do not, each over a folder of its own.
 fn ramdocs(
     binary: &Path,
     how: &[&str],
     limit: usize,
-    rows: &Path,
+    (rows, differ): (&Path, bool),
 ) -> Result<StrategyCounts, Fault> {
     let rows = super::conflicts::rows(rows)?;
     let mut tally = StrategyCounts::default();
@@ -149,7 +150,7 @@ fn ramdocs(
             .filter(|document| document["type"] != "noise")
             .filter_map(|document| document["answer"].as_str().map(str::to_lowercase))
             .collect();
-        if answers.len() < 2 {
+        if (answers.len() > 1) != differ {
             continue;
         }
         if done == limit {
@@ -234,7 +235,7 @@ fn show(set: &str, strategy: &str, mut it: StrategyCounts) {
     };
     let stops: Vec<String> = it.stops.iter().map(|(why, n)| format!("{why} {n}")).collect();
     let conflicts = match set {
-        "conflicts" => percent(it.conflicts, it.asked),
+        "conflicts" | "agreements" => percent(it.conflicts, it.asked),
         _ => "-".to_owned(),
     };
     println!(

@@ -1,6 +1,8 @@
 //! Finds a fact that was changed in an otherwise equal sentence: a name, a date or a number.
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use ibid_core::domain::Page;
 use ibid_core::domain::words::{Token, content_stems, stem, tokens};
 
 /// Maximum number of words in which the two sentences may differ; below, the words they must share at least, and the share
@@ -13,6 +15,32 @@ const MIN_COMMON_SHARE: f32 = 0.5;
 const MAX_TITLE_WORDS: usize = 10;
 /// Maximum length of sentences compared, in words.
 const MAX_SENTENCE_WORDS: usize = 120;
+
+/// Maximum number of sentences compared that only one of two pages has.
+const CHANGED_SENTENCES: usize = 60;
+
+/// Two sentences of copies of one text that differ in one fact the question is about: the index of each in its page, and what
+/// each has there.
+pub(crate) fn changed_sentences(
+    question: &str,
+    copy: &Page,
+    original: &Page,
+) -> Option<[(usize, String); 2]> {
+    let only = |page: &Page, other: &Page| -> Vec<usize> {
+        let there: BTreeSet<&str> =
+            (0..other.sentences().len()).map(|n| other.sentence(n).trim()).collect();
+        let own = (0..page.sentences().len()).filter(|n| !there.contains(page.sentence(*n).trim()));
+        own.take(CHANGED_SENTENCES).collect()
+    };
+    let (new, gone) = (only(copy, original), only(original, copy));
+    new.iter().find_map(|a| {
+        gone.iter().find_map(|b| {
+            let (x, y) =
+                find_substitution(question, copy.sentence(*a), original.sentence(*b), true)?;
+            Some([(*a, x), (*b, y)])
+        })
+    })
+}
 
 /// The fact in which two otherwise equal sentences differ, where the question depends on it: a name, a date
 /// or a number. It was changed in a copy, or one of them is wrong. It may occur several times in the
@@ -90,9 +118,13 @@ fn sentence_words(text: &str) -> Vec<Token> {
     };
     let all = tokens(text).into_iter();
     let mut all: Vec<Token> = all.filter(|token| !noted(token)).collect();
-    // A title that was joined to the sentence beginning with it.
-    let said_twice = |n: &usize| (0..*n).all(|at| all[at].text == all[at + n].text);
-    if let Some(title) = (1..=MAX_TITLE_WORDS.min(all.len() / 2)).rev().find(said_twice) {
+    // A title that was joined to the sentence beginning with it, or with "The" and it.
+    let said_again = |n: usize, from: usize| {
+        from + n <= all.len() && (0..n).all(|at| all[at].text == all[at + from].text)
+    };
+    let article = |n: usize| all.get(n).is_some_and(|token| token.text == "the");
+    let twice = |n: &usize| said_again(*n, *n) || article(*n) && said_again(*n, *n + 1);
+    if let Some(title) = (1..=MAX_TITLE_WORDS.min(all.len() / 2)).rev().find(twice) {
         all.drain(..title);
     }
     all
@@ -189,6 +221,10 @@ mod tests {
         let asked = "Where was Airways International based?";
         let a = "Airways International Airways International was an airline based in Miami.";
         let b = "Airways International was an airline based in Anchorage.";
+        let pair = ("Miami".to_owned(), "Anchorage".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+        let a = "Airways International The Airways International was an airline based in Miami.";
+        let b = "The Airways International was an airline based in Anchorage.";
         let pair = ("Miami".to_owned(), "Anchorage".to_owned());
         assert_eq!(find_substitution(asked, a, b, false), Some(pair));
         let asked = "When was Beacon Mill last worked?";

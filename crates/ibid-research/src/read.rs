@@ -1,5 +1,4 @@
 //! Reads the pages of the hits.
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
@@ -12,30 +11,24 @@ use ibid_core::ports::PageReader;
 use ibid_core::record::{Event, LogSource};
 use ibid_core::{Error, ErrorKind, FailureReason, ReadFailure, Result};
 
-use super::changed_fact::find_substitution;
+use super::changed_fact::changed_sentences;
+use super::heuristic::asked_fact::FactQuestion;
 use super::heuristic::injection::InjectionDetector;
 use super::page_set::UnreadPage;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use crate::concurrency::MAX_QUEUED_FETCHES;
 
-/// Maximum number of sentences compared that only one of two copies has.
-const CHANGED_SENTENCES: usize = 60;
-
-/// Whether a copy changed a fact that the question is about, in a sentence that both have.
-fn has_changed_fact(question: &str, copy: &Page, original: &Page) -> bool {
-    let sentences = |page: &Page| -> Vec<String> {
-        let all = (0..page.sentences().len()).map(|index| page.sentence(index).trim().to_owned());
-        all.collect()
+/// Whether a copy changed a fact that the question is about, in a sentence that both have, or states another one in answer.
+fn has_changed_fact(question: &str, copy: &Page, original: &Page) -> Result<bool> {
+    if changed_sentences(question, copy, original).is_some() {
+        return Ok(true);
+    }
+    let Some(asked) = FactQuestion::from_question(question)? else {
+        return Ok(false);
     };
-    let (own, its) = (sentences(copy), sentences(original));
-    let only = |some: &[String], others: &[String]| -> Vec<String> {
-        let there: BTreeSet<&String> = others.iter().collect();
-        let rest = some.iter().filter(|text| !there.contains(text));
-        rest.take(CHANGED_SENTENCES).cloned().collect()
-    };
-    let (new, gone) = (only(&own, &its), only(&its, &own));
-    new.iter().any(|a| gone.iter().any(|b| find_substitution(question, a, b, true).is_some()))
+    let (own, its) = (asked.first_stated_on(copy), asked.first_stated_on(original));
+    Ok(own.zip(its).is_some_and(|(own, its)| own.excludes(&its)))
 }
 
 /// Reads `wanted` and emits each start and end in that order. Returns the new sources worth weighing: a page with the
@@ -151,7 +144,10 @@ fn record_read(
         Some(_) => None,
     };
     source.copy_of = twin.map(|twin| twin.0);
-    let differs = twin.is_some_and(|twin| has_changed_fact(&ctx.question.text, &page, twin.1));
+    let differs = match twin {
+        Some((_, original)) => has_changed_fact(&ctx.question.text, &page, original)?,
+        None => false,
+    };
     let completed = Event::ReadCompleted {
         source: source.clone(),
         sentences: page.sentences().len() as u32,

@@ -177,6 +177,7 @@ fn weigh_by_words<'a>(
     // depend on which page came first.
     let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
     scorer.learn_topic(&sentences);
+    scorer.note_changed_facts(&inputs);
     let pairs = inputs.into_iter().zip(sentences);
     pairs
         .map(|(input, sentences)| {

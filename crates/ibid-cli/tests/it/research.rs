@@ -95,6 +95,38 @@ async fn nothing_is_said_twice() {
     assert_eq!(said.len(), all);
 }
 
+const MILL: &str = "Corkham Mill (Surrey) was built in 1801 for a baker of the town. Its sails were lost in a storm, and the \
+                    stones lie in the yard of the inn. A painter bought it and lived in it until the war.";
+
+/// The conflicts of a report on when the mill was built, each with what its sides say and the likely reason.
+async fn mill_conflicts(other: &str) -> Vec<(Vec<String>, Option<String>)> {
+    let pages = vec![
+        page("https://mills.example/corkham", "Windmills", None, MILL),
+        page("https://coast.example/corkham", "Mills of the coast", None, other),
+    ];
+    let (report, _) = run(pages, &question("When was Corkham Mill built?")).await;
+    let conflicts = report.unwrap().conflicts.into_iter();
+    conflicts.map(|it| (it.sides.into_iter().map(|side| side.says).collect(), it.likely)).collect()
+}
+
+#[tokio::test]
+async fn other_answers_to_one_question_are_shown_and_things_of_one_name_are_told_apart() {
+    let namesake = "Corkham Mill (Norfolk) was built in 1926 by order of the county engineer to replace a steam \
+                    pump. It drains a marsh near the sea.";
+    let conflicts = mill_conflicts(namesake).await;
+    let mut says = conflicts[0].0.clone();
+    says.sort();
+    assert_eq!((conflicts.len(), says), (1, vec!["1801".to_owned(), "1926".to_owned()]));
+    let likely = conflicts[0].1.as_deref().unwrap_or_default();
+    assert_eq!(likely, "These may be different things called “Corkham Mill”.");
+    // A copy with another year is about the same mill.
+    let conflicts = mill_conflicts(&MILL.replace("1801", "1865")).await;
+    assert_eq!((conflicts.len(), &conflicts[0].1), (1, &None));
+    let agreeing =
+        "Corkham Mill was built in 1801. Corkham Mill was repaired in 1926 by the county.";
+    assert_eq!(mill_conflicts(agreeing).await, []);
+}
+
 #[tokio::test]
 async fn figures_that_disagree_are_shown_with_both_quotes_and_their_years() {
     let (report, events) =

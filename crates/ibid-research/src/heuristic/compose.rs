@@ -29,6 +29,7 @@ use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
 use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
+use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
@@ -393,6 +394,7 @@ fn all_conflicts(
     let lexicon = scorer.lexicon();
     let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, lexicon)?;
     conflicts.splice(0..0, figures);
+    add_rival_answers(notes, scorer, &mut conflicts)?;
     Ok(conflicts)
 }
 

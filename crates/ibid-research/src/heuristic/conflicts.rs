@@ -165,7 +165,7 @@ fn changed_fact(
 }
 
 /// Whether two sources can disagree: different independent sources, or two editions of one, years apart.
-fn can_disagree(one: &Source, other: &Source) -> bool {
+pub(super) fn can_disagree(one: &Source, other: &Source) -> bool {
     independent_source(one) != independent_source(other)
         || one.key() != other.key() && older_and_newer(one, other).is_some()
 }

@@ -1,6 +1,7 @@
 //! What each step does without a model: plain functions without I/O.
 pub(crate) mod answer;
 pub(crate) mod answer_shape;
+pub(crate) mod asked_fact;
 mod asked_head;
 pub(crate) mod claim_clusters;
 pub(crate) mod compose;
@@ -19,6 +20,7 @@ mod procedure;
 pub(crate) mod queries;
 pub(crate) mod question_kind;
 pub(crate) mod ranked_points;
+mod rival_answers;
 pub(crate) mod same_voice;
 pub(crate) mod score;
 pub(crate) mod sentence;

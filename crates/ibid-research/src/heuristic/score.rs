@@ -15,6 +15,7 @@ mod sections;
 mod sentence_score;
 mod similarity;
 mod stance;
+mod stated_facts;
 mod subject;
 mod subject_words;
 mod terms;

@@ -271,6 +271,7 @@ words!(ConflictWords {
     compared: String,
     condition: String,
     older: String,
+    namesakes: String,
     about_number: String,
     about_answer: String,
     yes: String,

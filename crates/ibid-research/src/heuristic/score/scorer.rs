@@ -6,6 +6,7 @@ use crate::thresholds::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::heuristic::answer_shape::asks_recurring_time;
+use crate::heuristic::asked_fact::{FactQuestion, StatedFact};
 use crate::heuristic::asked_head::asked_head;
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_verb, is_weak};
@@ -73,6 +74,12 @@ pub(crate) struct RelevanceScorer {
     pub(super) listed: BTreeSet<(SourceId, usize)>,
     /// Sentences under a heading that asks what the question asks, and how nearly it does.
     pub(super) headed: BTreeMap<(SourceId, usize), f32>,
+    /// What fact the question asks for, of something of a name.
+    pub(super) fact_question: Option<FactQuestion>,
+    /// The facts that sentences state in answer to it: source and sentence.
+    pub(super) stated: BTreeMap<(SourceId, usize), StatedFact>,
+    /// The facts that one of two copies of a text changed: source and sentence.
+    pub(super) changed: BTreeMap<(SourceId, usize), StatedFact>,
     /// Whether the question asks for a time that recurs, and not for a date.
     asks_recurring_time: bool,
     /// The names in the question, as written, each with the word that stands for it.
@@ -166,6 +173,9 @@ impl RelevanceScorer {
             word_use,
             listed: BTreeSet::new(),
             headed: BTreeMap::new(),
+            fact_question: FactQuestion::from_question(&brief.question)?,
+            stated: BTreeMap::new(),
+            changed: BTreeMap::new(),
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),

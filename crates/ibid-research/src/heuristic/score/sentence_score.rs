@@ -76,6 +76,7 @@ impl RelevanceScorer {
         let taken_in = lines.lines.iter().map(|line| line.0).chain(sections.places());
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let elsewhere = self.far_from_subject(lines);
+        let mut fit_sentences: Vec<usize> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
@@ -95,8 +96,11 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
-                Some(_) if elsewhere[at] || sections.is_on_other_name(*n, own) => {}
+                Some(_) if elsewhere[at] || sections.is_on_other_name(*n, own) => {
+                    fit_sentences.push(*n);
+                }
                 Some(fit) => {
+                    fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
                     let around = SentenceContext::new(lines, at, &headings);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
@@ -129,6 +133,7 @@ impl RelevanceScorer {
         }
         let max_claims = |id: ItemId| self.max_claims(id);
         keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first), max_claims);
+        self.add_stated_facts(reading, &fit_sentences, &mut found);
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {

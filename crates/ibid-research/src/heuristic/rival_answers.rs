@@ -1,0 +1,126 @@
+//! A conflict where sources state different facts in answer to one question: another date, name, place, figure or kind.
+use std::collections::BTreeSet;
+
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
+use ibid_core::domain::{Evidence, EvidenceStore, Source};
+
+use super::asked_fact::StatedFact;
+use super::conflict_reason::age_note;
+use super::conflicts::can_disagree;
+use super::score::RelevanceScorer;
+use crate::draft::{DraftConflict, DraftLine};
+use crate::prompts;
+use crate::prompts::fill_template;
+use crate::thresholds::MIN_SAME_THING_OVERLAP;
+
+/// Maximum number of answers shown, and compared.
+const MAX_ANSWERS: usize = 4;
+const MAX_COMPARED: usize = 60;
+
+/// An answer, and where it stands.
+struct RivalAnswer<'a> {
+    fact: &'a StatedFact,
+    evidence: &'a Evidence,
+    source: &'a Source,
+}
+
+/// Adds the conflict between the facts that independent sources state, if they exclude each other. A conflict among the same
+/// sentences in `known` gives way to it.
+pub(crate) fn add_rival_answers(
+    notes: &EvidenceStore,
+    scorer: &RelevanceScorer,
+    known: &mut Vec<DraftConflict>,
+) -> Result<()> {
+    let answers = stated_answers(notes, scorer);
+    let sides = rival_sides(&answers);
+    let [one, other, ..] = sides.as_slice() else {
+        return Ok(());
+    };
+    let stated: BTreeSet<_> = answers.iter().map(|it| it.evidence.id).collect();
+    known.retain(|conflict| {
+        conflict.sides.iter().any(|side| side.1.evidence.iter().all(|id| !stated.contains(id)))
+    });
+    let words = &prompts::phrases()?.conflict;
+    let likely = match scorer.fact_subject() {
+        Some(name) if are_namesakes(scorer.question(), one, other) => {
+            Some(fill_template(&words.namesakes, &[("name", name)]))
+        }
+        _ => age_note(one.source, other.source)?,
+    };
+    let side = |it: &&RivalAnswer<'_>| {
+        let line = DraftLine { text: it.evidence.claim.clone(), evidence: vec![it.evidence.id] };
+        (it.fact.shown.clone(), line)
+    };
+    let conflict = DraftConflict {
+        about: words.about_answer.clone(),
+        item: one.evidence.items[0],
+        sides: sides.iter().map(side).collect(),
+        likely,
+    };
+    known.insert(0, conflict);
+    Ok(())
+}
+
+/// Answers that all exclude each other, from the best that has a rival; empty if none has one.
+fn rival_sides<'r, 'a>(answers: &'r [RivalAnswer<'a>]) -> Vec<&'r RivalAnswer<'a>> {
+    // A source that also states what the other does agrees with it: the rest is on another thing or time.
+    let agrees = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
+        let mut own = answers.iter().filter(|it| it.source.id == one.source.id);
+        own.any(|it| !it.fact.excludes(other.fact))
+    };
+    let rival = |one: &RivalAnswer<'_>, other: &RivalAnswer<'_>| {
+        can_disagree(one.source, other.source) && !agrees(one, other) && !agrees(other, one)
+    };
+    for (at, first) in answers.iter().enumerate().take(MAX_COMPARED) {
+        let mut sides = vec![first];
+        for it in answers.iter().take(MAX_COMPARED).skip(at + 1) {
+            if sides.len() < MAX_ANSWERS && sides.iter().all(|side| rival(side, it)) {
+                sides.push(it);
+            }
+        }
+        if sides.len() > 1 {
+            return sides;
+        }
+    }
+    Vec::new()
+}
+
+/// What the evidence states in answer, best first.
+fn stated_answers<'a>(
+    notes: &'a EvidenceStore,
+    scorer: &'a RelevanceScorer,
+) -> Vec<RivalAnswer<'a>> {
+    let mut all: Vec<RivalAnswer<'a>> = notes
+        .evidence
+        .iter()
+        .filter_map(|evidence| {
+            let source = notes.source(evidence.source)?;
+            Some(RivalAnswer { fact: scorer.stated_fact(evidence)?, evidence, source })
+        })
+        .collect();
+    all.sort_by(|a, b| {
+        b.evidence.score.total_cmp(&a.evidence.score).then(a.evidence.id.cmp(&b.evidence.id))
+    });
+    all
+}
+
+/// Whether two sentences tell of different things of one name: they share few words besides those of the question, and say more
+/// of the name, each in its way, as in "Big Fun (Towa Tei album)".
+fn are_namesakes(question: &str, one: &RivalAnswer<'_>, other: &RivalAnswer<'_>) -> bool {
+    let stems = |it: &RivalAnswer<'_>| -> BTreeSet<String> {
+        let known = [content_stems(&it.fact.shown), content_stems(question)].concat();
+        content_stems(&it.evidence.claim).into_iter().filter(|stem| !known.contains(stem)).collect()
+    };
+    let (a, b) = (stems(one), stems(other));
+    let shared = a.intersection(&b).count() as f32;
+    let fewer = a.len().min(b.len()).max(1) as f32;
+    shared / fewer < MIN_SAME_THING_OVERLAP && leading_words(one) != leading_words(other)
+}
+
+/// The words of a sentence before the verb of a definition.
+fn leading_words(it: &RivalAnswer<'_>) -> BTreeSet<String> {
+    let words = tokens(&it.evidence.claim).into_iter().map(|token| token.text);
+    let lead = words.take_while(|word| !matches!(word.as_str(), "is" | "was" | "are" | "were"));
+    lead.filter(|word| !is_stop_word(word)).collect()
+}

@@ -1,0 +1,123 @@
+//! The sentences that state the fact the question asks for: they are evidence, and what two sources state may differ.
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use ibid_core::domain::{Evidence, Page, Stance};
+
+use super::best_sentences::SentenceMatch;
+use super::limits::PAGE_CUT;
+use super::page::PageInput;
+use super::scorer::RelevanceScorer;
+use super::stance::Said;
+use crate::changed_fact::changed_sentences;
+use crate::heuristic::asked_fact::StatedFact;
+use crate::heuristic::sentence::{SentenceText, claim_text, has_doubt_words};
+use crate::thresholds::{MIN_COPIED_WORDS, MIN_EVIDENCE_SCORE};
+
+/// Maximum number of words of a sentence that is quoted for a fact.
+const MAX_FACT_WORDS: usize = 60;
+
+impl RelevanceScorer {
+    /// Notes the facts that the sentences `fit` of a page state, and adds the first of them to `found` if none is there.
+    pub(super) fn add_stated_facts(
+        &mut self,
+        reading: &PageInput<'_>,
+        fit: &[usize],
+        found: &mut Vec<SentenceMatch>,
+    ) {
+        let page = reading.page;
+        let subject = self
+            .fact_question
+            .as_ref()
+            .filter(|question| question.is_subject_of(&page.title, page.text().expose()));
+        let on_page = subject.is_some();
+        let states = |n: usize| {
+            if let Some(changed) = self.changed.get(&(reading.source, n)) {
+                return Some((n, changed.clone()));
+            }
+            let sentence = page.sentence(n);
+            let short = sentence.split_whitespace().count() <= MAX_FACT_WORDS;
+            let question = self.fact_question.as_ref().filter(|_| short)?;
+            Some((n, question.stated_in(sentence, on_page)?))
+        };
+        let stated: Vec<(usize, StatedFact)> = fit.iter().filter_map(|n| states(*n)).collect();
+        let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
+        if !stated.iter().any(|(n, _)| holds(*n))
+            && let Some((n, _)) = stated.first()
+        {
+            let added = self.fact_sentence(page, *n);
+            let at = found.partition_point(|it| it.first < *n);
+            found.splice(at..at, added);
+        }
+        self.stated.extend(stated.into_iter().map(|(n, fact)| ((reading.source, n), fact)));
+    }
+
+    /// Notes the sentences of pages that are copies of one text but for one fact that the question is about, unless their form
+    /// tells that they state two.
+    pub(crate) fn note_changed_facts(&mut self, inputs: &[PageInput<'_>]) {
+        // One word of the question suffices in a copy, which is too few where no single fact is asked for.
+        if self.fact_question.is_none() {
+            return;
+        }
+        let words: Vec<BTreeSet<u32>> = inputs
+            .iter()
+            .map(|it| match it.page.text().expose() {
+                text if text.len() <= PAGE_CUT => self.lexicon.ids(text).into_iter().collect(),
+                _ => BTreeSet::new(),
+            })
+            .collect();
+        for (at, one) in inputs.iter().enumerate() {
+            for (other, theirs) in inputs.iter().zip(&words).skip(at + 1) {
+                let shared = words[at].intersection(theirs).count() as f32;
+                if shared == 0.0
+                    || shared < MIN_COPIED_WORDS * words[at].len().min(theirs.len()) as f32
+                {
+                    continue;
+                }
+                let changed = changed_sentences(&self.question_text, one.page, other.page);
+                let Some([(n, own), (m, its)]) = changed else {
+                    continue;
+                };
+                let typed = |page: &Page, n: usize| {
+                    self.fact_question.as_ref()?.stated_in(page.sentence(n), true)
+                };
+                let both = typed(one.page, n).zip(typed(other.page, m));
+                if both.is_some_and(|(one, other)| one.excludes(&other)) {
+                    continue;
+                }
+                self.changed.insert((one.source, n), StatedFact::changed(&own, &its));
+                self.changed.insert((other.source, m), StatedFact::changed(&its, &own));
+            }
+        }
+    }
+
+    /// Sentence `n` as evidence on the question, with the least score that evidence has.
+    fn fact_sentence(&mut self, page: &Page, n: usize) -> Option<SentenceMatch> {
+        let item = self.item_matchers.iter().find(|it| it.core)?.item;
+        let seen = SentenceText::new(page.sentence(n));
+        let claim = claim_text(page.sentence(n), &self.words.sentence);
+        let ids = self.ids(&claim);
+        let said = Said { text: &claim, spaced: &seen.spaced, ids: &ids };
+        let sentences: RangeInclusive<usize> = n..=n;
+        let stance: Stance = self.stance_in(page, sentences, said)?;
+        Some(SentenceMatch {
+            first: n,
+            last: n,
+            stance,
+            doubt: has_doubt_words(&seen.spaced, &self.words.sentence),
+            items: vec![(item, MIN_EVIDENCE_SCORE)],
+            claim,
+        })
+    }
+
+    /// The fact that evidence states, where the question asks for one.
+    pub(crate) fn stated_fact(&self, evidence: &Evidence) -> Option<&StatedFact> {
+        let mut places = evidence.passage.first()..=evidence.passage.last();
+        places.find_map(|n| self.stated.get(&(evidence.source, n)))
+    }
+
+    /// The name of what the question asks a fact of.
+    pub(crate) fn fact_subject(&self) -> Option<&str> {
+        self.fact_question.as_ref().map(|question| question.name())
+    }
+}

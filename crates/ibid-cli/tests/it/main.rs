@@ -69,4 +69,5 @@ mod turns;
 mod unaided;
 mod unasserted;
 mod vectors;
+mod version;
 mod viewed;

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use dist::ReleaseFacts;
 use metadata::root;
 use provenance::BuildFacts;
-use release::{Release, ReleaseInputs};
+use release::{Notices, Release, ReleaseInputs};
 
 const USAGE: &str =
     "usage: cargo xtask dist [--binary FILE] [--out DIR] [--sign-with KEY] [--check]
@@ -130,10 +130,11 @@ fn dist(options: &DistOptions) -> Result<(), String> {
 }
 
 /// The licences of the libraries, and the bill of materials, of a program with these features.
-fn notices(features: &[String]) -> Result<(String, String), String> {
+fn notices(features: &[String]) -> Result<Notices, String> {
     let metadata = metadata::metadata(features)?;
     let bill = bill(&metadata)?;
-    Ok((licences::notices(&metadata, &bill)?, format!("{bill:#}\n")))
+    let licences = licences::notices(&metadata, &bill)?;
+    Ok(Notices { licences, bill: format!("{bill:#}\n") })
 }
 
 fn bill(metadata: &serde_json::Value) -> Result<serde_json::Value, String> {

@@ -95,6 +95,15 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     let remap = |option: &str, separator: &str| {
         places.map(|(from, to)| format!("{option}={}={to}", from.display())).join(separator)
     };
+    // The bill of materials and the licences are read from all packages of this platform, also those that only tests use.
+    let fetched =
+        cargo().args(["fetch", "--locked", "--target", &host]).current_dir(root()).status();
+    // Without a network, what is here already may do.
+    if !fetched.is_ok_and(|status| status.success()) {
+        eprintln!(
+            "xtask: not every package could be downloaded; going on with those that are here"
+        );
+    }
     let mut command = cargo();
     command
         .args(["build", "--release", "--locked", "--package", "ibid-cli", "--features", "pdf"])

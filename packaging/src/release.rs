@@ -37,14 +37,22 @@ pub(crate) struct Release {
     pub(crate) model: FileTree,
 }
 
+/// What a package says of the libraries in the program.
+pub(crate) struct Notices {
+    /// Their licences.
+    pub(crate) licences: String,
+    /// The bill of materials.
+    pub(crate) bill: String,
+}
+
 /// Where a release is made from.
 pub(crate) struct ReleaseInputs<'a> {
     /// The program.
     pub(crate) binary: &'a Path,
     /// The repository, with `models/`, `examples/` and the licences.
     pub(crate) root: &'a Path,
-    /// The licences of the libraries in the program, and its bill of materials.
-    pub(crate) notices: &'a dyn Fn(&[String]) -> Result<(String, String), String>,
+    /// Says of which libraries a program with these features is made.
+    pub(crate) notices: &'a dyn Fn(&[String]) -> Result<Notices, String>,
     pub(crate) time: u64,
     pub(crate) repository: String,
     pub(crate) maintainer: String,
@@ -81,7 +89,7 @@ impl Release {
         for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             tree.add(format!("share/doc/ibid/{name}"), read(&inputs.root.join(name))?);
         }
-        let (licences, bill) = (inputs.notices)(&features)?;
+        let Notices { licences, bill } = (inputs.notices)(&features)?;
         tree.add("share/doc/ibid/THIRD-PARTY.txt", licences);
         tree.add("share/doc/ibid/sbom.cdx.json", bill);
         tree.add_dir(&inputs.root.join("examples/library"), "share/ibid/examples/library")?;

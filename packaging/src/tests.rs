@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::dist::{ReleaseFacts, SUMS, sum, sums, write_common, write_platform};
 use crate::metadata::host;
 use crate::provenance::BuildFacts;
-use crate::release::{MODEL_VERSION, Release, ReleaseInputs, model};
+use crate::release::{MODEL_VERSION, Notices, Release, ReleaseInputs, model};
 
 const TIME: u64 = 1_700_000_000;
 const REPOSITORY: &str = "https://forge.example/ibid";
@@ -57,7 +57,7 @@ impl TinyRepository {
     fn release(&self) -> Result<Release, String> {
         let notices = |features: &[String]| {
             assert_eq!(features, ["embed"]);
-            Ok(("licences\n".to_owned(), "{}\n".to_owned()))
+            Ok(Notices { licences: "licences\n".to_owned(), bill: "{}\n".to_owned() })
         };
         Release::collect(&ReleaseInputs {
             binary: &self.dir.path().join("ibid"),

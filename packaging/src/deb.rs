@@ -1,8 +1,11 @@
 //! A Debian package: an `ar` archive of the format's version, the control file and the files.
 use crate::file_tree::FileTree;
-use crate::release::{LICENCE, Release, SUMMARY};
+use crate::release::{LICENCE, Release};
 use crate::tarball::{gzip, tar_gz};
 use crate::target::needed_glibc;
+
+/// The long description, in lines as policy wants them.
+const DESCRIPTION: &str = " Answers a question from your documents, the web and the scholarly record\n with a report in which every citation is an exact quote of a stored page.\n";
 
 /// The name of the file and its bytes.
 ///
@@ -48,7 +51,7 @@ fn control_file(release: &Release, files: &FileTree) -> String {
     format!(
         "Package: ibid\nVersion: {}\nArchitecture: {}\nMaintainer: {}\n\
          Installed-Size: {}\nDepends: {libc}\nRecommends: ca-certificates\nSuggests: poppler-utils\n\
-         Section: text\nPriority: optional\nHomepage: {}\nDescription: deep research agent\n {SUMMARY}.\n",
+         Section: text\nPriority: optional\nHomepage: {}\nDescription: deep research agent\n{DESCRIPTION}",
         release.version,
         release.target.debian,
         release.maintainer,

@@ -38,7 +38,6 @@ pub(crate) fn write_platform(
         platform_package(release)?,
         (format!("{name}.cdx.json"), bill.map(|file| file.bytes.clone()).unwrap_or_default()),
     ];
-    std::fs::create_dir_all(out).map_err(|fault| format!("{}: {fault}", out.display()))?;
     let mut sums = Vec::new();
     for (name, bytes) in &files {
         write(&out.join(name), bytes)?;
@@ -49,6 +48,18 @@ pub(crate) fn write_platform(
     write(&out.join(&provenance), text)?;
     let names = sums.into_iter().map(|(name, _)| name);
     Ok(names.chain([provenance]).collect())
+}
+
+/// Makes sure that `out` is an empty folder, so that no file of an earlier release is signed as part of this one.
+///
+/// # Errors
+/// A message if it cannot be made or has files.
+pub(crate) fn empty_folder(out: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(out).map_err(|fault| format!("{}: {fault}", out.display()))?;
+    match names(out)?.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} is not empty; name another folder with --out", out.display())),
+    }
 }
 
 /// What belongs to all platforms of a release.
@@ -97,6 +108,8 @@ pub(crate) fn write_common(facts: &ReleaseFacts<'_>, out: &Path) -> Result<(), S
     write(&out.join("Containerfile"), filled(CONTAINERFILE))?;
     let text = formula(version, &facts.url(), facts.repository, &sums(out)?);
     write(&out.join("ibid.rb"), text)?;
+    // A signature of other sums.
+    let _ = std::fs::remove_file(out.join(format!("{SUMS}.minisig")));
     let lines: String = sums(out)?.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
     write(&out.join(SUMS), lines)
 }

@@ -94,13 +94,18 @@ fn dist(options: &DistOptions) -> Result<(), String> {
     if let Some(first) = &options.readme {
         return readme::turn(&root().join("README.md"), first);
     }
-    let out = options.out.clone().unwrap_or_else(|| root().join("target/dist/packages"));
+    let own = root().join("target/dist/packages");
+    let out = options.out.clone().unwrap_or_else(|| own.clone());
     if options.is_check_only {
         return check::check(&out, root());
     }
     let repository = metadata::release_setting("repository")?;
     let time = metadata::release_time()?;
     if !options.is_finish {
+        if out == own && own.exists() {
+            std::fs::remove_dir_all(&own).map_err(|fault| format!("{}: {fault}", own.display()))?;
+        }
+        dist::empty_folder(&out)?;
         let (binary, is_built_here) = match &options.binary {
             Some(binary) => (binary.clone(), false),
             None => (metadata::build()?, true),

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::dist::{ReleaseFacts, SUMS, sum, sums, write_common, write_platform};
+use crate::dist::{ReleaseFacts, SUMS, empty_folder, sum, sums, write_common, write_platform};
 use crate::metadata::host;
 use crate::provenance::BuildFacts;
 use crate::release::{MODEL_VERSION, Notices, Release, ReleaseInputs, model};
@@ -73,11 +73,13 @@ impl TinyRepository {
     fn dist(&self) -> PathBuf {
         let out = self.dir.path().join("out");
         let build = BuildFacts { lock: sum(b"lock"), is_built_here: true };
+        empty_folder(&out).unwrap();
         let names = write_platform(&self.release().unwrap(), &build, &out).unwrap();
         assert_eq!(names.len(), 7);
         let root = self.dir.path();
         let facts = ReleaseFacts { version: "0.1.0", repository: REPOSITORY, time: TIME, root };
         write_common(&facts, &out).unwrap();
+        assert!(empty_folder(&out).unwrap_err().contains("is not empty"));
         out
     }
 }

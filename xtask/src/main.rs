@@ -5,6 +5,8 @@
 //!
 //! `cargo xtask advisories PATH` writes `xtask/advisories.tsv` anew from a checkout of the RustSec database at `PATH`.
 //!
+//! `cargo xtask dist` makes the packages of a release; `docs/releasing.md` describes it.
+//!
 //! `cargo xtask sbom [FILE]` writes what the program is made of, as CycloneDX, to `FILE` or to standard output.
 #![allow(
     clippy::print_stderr,
@@ -15,13 +17,11 @@
 mod advisories;
 mod ignored;
 mod needs;
-mod sbom;
 #[path = "../../crates/ibid-cli/tests/it/postgres/server.rs"]
 #[allow(dead_code, reason = "tests restart it, chores do not")]
 mod server;
 
 use std::env;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -60,34 +60,11 @@ const TOOLS: &[Tool] = &[
 
 const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]
        cargo xtask advisories PATH
-       cargo xtask sbom [FILE]";
+       cargo xtask sbom [FILE]
+       cargo xtask dist [OPTIONS]";
 
 /// Where the list of advisories lies.
 const ADVISORIES: &str = "xtask/advisories.tsv";
-
-/// What Cargo is asked for the tree of this platform, whose manifests are certain to be here, as the lock file has it.
-fn metadata() -> Result<serde_json::Value, String> {
-    let said = |command: &mut Command| -> Result<Vec<u8>, String> {
-        let name = command.get_program().to_string_lossy().into_owned();
-        let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
-    };
-    let about = said(Command::new("rustc").arg("-vV"))?;
-    let about = String::from_utf8_lossy(&about).into_owned();
-    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or("rustc does not say for which platform it is")?;
-    let tree = said(
-        cargo()
-            .args(["metadata", "--format-version", "1", "--locked", "--offline"])
-            .args(["--filter-platform", host])
-            .current_dir(root()),
-    )?;
-    serde_json::from_slice(&tree).map_err(|error| error.to_string())
-}
 
 fn main() -> ExitCode {
     let mut args = env::args().skip(1);
@@ -100,7 +77,7 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
-        Some("sbom") => told(write_sbom(args.next().as_deref())),
+        Some(chore @ ("sbom" | "dist")) => packaging(chore, args),
         Some("help" | "--help" | "-h") => {
             eprintln!("{USAGE}");
             ExitCode::SUCCESS
@@ -138,17 +115,15 @@ fn write_advisories(checkout: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn write_sbom(place: Option<&str>) -> Result<(), String> {
-    let metadata = metadata()?;
-    let lock = std::fs::read_to_string(root().join("Cargo.lock"));
-    let lock = lock.map_err(|error| format!("Cargo.lock: {error}"))?;
-    let bill = sbom::bill(&metadata, &lock, "ibid-cli")?;
-    let text = format!("{bill:#}\n");
-    let written = match place {
-        Some(place) => std::fs::write(place, text),
-        None => std::io::stdout().write_all(text.as_bytes()),
-    };
-    written.map_err(|error| format!("writing the bill of materials: {error}"))
+/// Starts the chore of releases, which is a program of its own so that the tests do not wait for what it is made with.
+fn packaging(chore: &str, args: impl Iterator<Item = String>) -> ExitCode {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "packaging", "--", chore]).args(args);
+    match command.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(why) => told(Err(format!("cargo: {why}"))),
+    }
 }
 
 fn test(args: &[String]) -> ExitCode {

@@ -10,7 +10,7 @@ use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
     admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines,
     evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, serve, setup,
-    share, ssrf_check, traces, viewer,
+    share, ssrf_check, traces, version, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::OutputMode;
@@ -126,6 +126,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
             (None, Some(file)) => ssrf_check::check_file(env, file, console),
             (None, None) => doctor::doctor(env, args.json, console),
         },
+        Command::Version { json } => version::version(json, env, console),
         Command::Mcp(args) => serve::serve_mcp(&args, &load(&[])?, env, console),
         Command::Serve(args) => serve::serve(&args, &load(&args.flags())?, env, console),
     }

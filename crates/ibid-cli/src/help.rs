@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Documents", &["read", "search", "check", "index"]),
     ("Server", &["serve", "mcp", "admin", "store"]),
-    ("Setup", &["init", "engines", "models", "config", "doctor", "completions", "man"]),
+    ("Setup", &["init", "engines", "models", "config", "doctor", "version", "completions", "man"]),
 ];
 
 const EXAMPLES: [(&str, &str); 5] = [

@@ -49,6 +49,7 @@ mod sources;
 mod ssrf_check;
 mod terminal_report;
 mod traces;
+mod version;
 mod viewer;
 
 use std::ffi::OsString;

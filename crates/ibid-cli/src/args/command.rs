@@ -176,6 +176,12 @@ pub enum Command {
         #[command(subcommand)]
         action: StoreAction,
     },
+    /// Print version, commit, target, features and the hashes of the models
+    Version {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Print completions for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

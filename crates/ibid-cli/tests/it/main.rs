@@ -70,4 +70,5 @@ mod turns;
 mod unaided;
 mod unasserted;
 mod vectors;
+mod version;
 mod viewed;

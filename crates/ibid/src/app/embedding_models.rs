@@ -2,6 +2,7 @@
 //!
 //! A model is a directory with three files. It is installed if the SHA-256 of its files are those that are pinned here, or if
 //! that of its weights is the one that the user names, and if it embeds a sentence.
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,41 @@ pub fn list(settings: &Settings) -> Result<Vec<EmbeddingModelInfo>> {
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+/// The files of a model that the program finds beside itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFiles {
+    /// The name of the model.
+    pub name: String,
+    /// The SHA-256 of each file, by name.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The files of the model that comes with Ibid; none if it is not found.
+///
+/// # Errors
+/// `Setup` if a file cannot be read.
+pub fn bundled_files(settings: &Settings) -> Result<Vec<ModelFiles>> {
+    let Some(dir) = semantic::bundled_dir(settings) else {
+        return Ok(Vec::new());
+    };
+    let reading = |why: std::io::Error| {
+        let doing = format!("reading the model in {}", dir.display());
+        Error::new(ErrorKind::Setup, doing).with_source(why)
+    };
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(&dir).map_err(reading)? {
+        let path = entry.map_err(reading)?.path();
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        if name.ends_with(".json") || name.ends_with(".safetensors") {
+            files.insert(name, sha256(&path).map_err(reading)?);
+        }
+    }
+    let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(vec![ModelFiles { name, files }])
 }
 
 fn describe(

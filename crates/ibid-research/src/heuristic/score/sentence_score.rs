@@ -96,9 +96,8 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
-                Some(_) if elsewhere[at] || sections.is_on_other_name(*n, own) => {
-                    fit_sentences.push(*n);
-                }
+                Some(_) if sections.is_on_other_name(*n, own) => {}
+                Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
@@ -135,23 +134,8 @@ impl RelevanceScorer {
         keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first), max_claims);
         self.add_stated_facts(reading, &fit_sentences, &mut found);
         for it in found {
-            if let Some(passage) = page.passage(it.first, it.last) {
-                out.evidence.push(Evidence {
-                    id: EvidenceId::new(*next),
-                    items: it.items.iter().map(|(item, _)| *item).collect(),
-                    source: reading.source,
-                    passage,
-                    table_header: None,
-                    heading: it.heading.and_then(|at| page.passage(at, at)),
-                    claim: it.claim,
-                    stance: it.stance,
-                    score: it.items[0].1,
-                    confidence: UNCHECKED_CONFIDENCE,
-                    contradiction_or_uncertainty: it.doubt,
-                    round,
-                });
-                *next += 1;
-            }
+            out.evidence.extend(evidence(reading, it, round, *next));
+            *next += 1;
         }
         out.evidence.extend(self.table_rows(reading, round));
         Ok(out)
@@ -460,6 +444,30 @@ impl RelevanceScorer {
         Ok(beside
             * (CORE_MATTER_WEIGHT * matter + CORE_FIT_WEIGHT * fit + CORE_EARLY_WEIGHT * early))
     }
+}
+
+/// What was matched as evidence with this number; `None` where the page has no such sentences.
+fn evidence(
+    reading: &PageInput<'_>,
+    it: SentenceMatch,
+    round: u32,
+    number: u32,
+) -> Option<Evidence> {
+    let page = reading.page;
+    Some(Evidence {
+        id: EvidenceId::new(number),
+        items: it.items.iter().map(|(item, _)| *item).collect(),
+        source: reading.source,
+        passage: page.passage(it.first, it.last)?,
+        table_header: None,
+        heading: it.heading.and_then(|at| page.passage(at, at)),
+        claim: it.claim,
+        stance: it.stance,
+        score: it.items[0].1,
+        confidence: UNCHECKED_CONFIDENCE,
+        contradiction_or_uncertainty: it.doubt,
+        round,
+    })
 }
 
 /// The score of a sentence for what it means, whatever its words and its form.

@@ -103,6 +103,7 @@ impl RelevanceScorer {
         Some(SentenceMatch {
             first: n,
             last: n,
+            heading: None,
             stance,
             doubt: has_doubt_words(&seen.spaced, &self.words.sentence),
             items: vec![(item, MIN_EVIDENCE_SCORE)],

@@ -119,8 +119,8 @@ mod tests {
     use super::*;
 
     fn ours() -> Value {
-        let metadata = crate::metadata().unwrap();
-        let lock = std::fs::read_to_string(crate::root().join("Cargo.lock")).unwrap();
+        let metadata = crate::metadata::metadata(&[]).unwrap();
+        let lock = std::fs::read_to_string(crate::metadata::root().join("Cargo.lock")).unwrap();
         let one = bill(&metadata, &lock, "ibid-cli").unwrap();
         assert_eq!(one, bill(&metadata, &lock, "ibid-cli").unwrap());
         assert!(bill(&metadata, &lock, "nobody").is_err());
@@ -171,7 +171,7 @@ mod tests {
         let has = |name: &str| components.iter().any(|component| component["name"] == name);
         assert!(has("tokio") && has("axum"));
         assert!(!has("proptest"), "what only tests use is no part of the program");
-        assert!(!has("xtask") && !has("evals"));
+        assert!(!has("xtask") && !has("evals") && !has("packaging"));
     }
 
     #[test]

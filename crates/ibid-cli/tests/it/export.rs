@@ -68,7 +68,6 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         lang: "en".to_owned(),
         short: vec![claim(1, words, vec![cite(1, 1)])],
         verdict: Some(YesNo::No),
-        nearest_only: false,
         confidence: mark.clone(),
         introduction: vec![claim(7, words, vec![cite(1, 1)])],
         conclusion: vec![claim(8, words, vec![cite(1, 1)])],

@@ -83,7 +83,7 @@ impl McpSession {
         let opened = opened.map_err(late).and_then(|opened| {
             opened.map_err(|cause| {
                 Error::new(ErrorKind::Transient, format!("connecting to {engine}"))
-                    .with_source(bounded(&cause.to_string()))
+                    .with_source(bounded(plain_cause(&cause.to_string())))
             })
         });
         let service = opened.map_err(|fault| with_last_words(fault, child.as_ref()))?;
@@ -144,6 +144,12 @@ impl McpSession {
         }
         Ok(ToolAnswer { structured: result.structured_content, text })
     }
+}
+
+/// The words of a cause without those that the protocol library puts around an error of our transport.
+fn plain_cause(cause: &str) -> &str {
+    let inner = cause.split_once("] error: ").map_or(cause, |parts| parts.1);
+    inner.split_once(", when ").map_or(inner, |parts| parts.0)
 }
 
 /// The tools of a server, at most [`MAX_TOOLS`].

@@ -30,6 +30,8 @@ pub struct McpSource {
 struct SessionState {
     session: Option<Arc<McpSession>>,
     starts: u32,
+    /// Why it could not be opened the last time.
+    failed: Option<String>,
 }
 
 impl McpSource {
@@ -62,11 +64,16 @@ impl McpSource {
         state.session = None;
         if state.starts >= MAX_STARTS {
             let what = format!("{}: the server failed {MAX_STARTS} times", self.engine);
-            return Err(Error::new(ErrorKind::Transient, what)
-                .with_hint("check it with `ibid engines --try`"));
+            let failed = Error::new(ErrorKind::Transient, what)
+                .with_hint("check it with `ibid engines --try`");
+            return Err(match &state.failed {
+                Some(why) => failed.with_source(why.clone()),
+                None => failed,
+            });
         }
         state.starts += 1;
-        let session = Arc::new(McpSession::open(&self.config, &self.egress).await?);
+        let opened = McpSession::open(&self.config, &self.egress).await;
+        let session = Arc::new(opened.inspect_err(|why| state.failed = Some(why.chain()))?);
         state.session = Some(Arc::clone(&session));
         Ok(session)
     }

@@ -476,7 +476,6 @@ fn report() -> Report {
         lang: "en".to_owned(),
         short: vec![claim(1)],
         verdict: Some(YesNo::Yes),
-        nearest_only: false,
         confidence: mark(),
         introduction: vec![claim(6)],
         conclusion: vec![claim(7)],

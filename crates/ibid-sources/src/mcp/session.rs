@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::child::ChildServer;
 use super::config::{McpEndpoint, McpSourceConfig};
 use super::http_transport::HttpTransport;
-use super::tool_choice::{ToolCall, ToolChoice, choose};
+use super::tool_choice::{McpTool, ToolChoice, choose};
 use ibid_core::ports::Egress;
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use ibid_net::service::{ServiceAccess, ServiceClient};
@@ -108,7 +108,7 @@ impl McpSession {
     ///
     /// # Errors
     /// `Transient` if the server is late or has died, `Malformed` if it refuses or answers with something else.
-    pub(super) async fn call(&self, tool: &ToolCall, value: &str) -> Result<ToolAnswer> {
+    pub(super) async fn call(&self, tool: &McpTool, value: &str) -> Result<ToolAnswer> {
         let arguments: Map<String, Value> =
             [(tool.arg.to_owned(), value.into())].into_iter().collect();
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);

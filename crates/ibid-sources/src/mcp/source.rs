@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use super::answer::{draft, id_in, read_document, read_hits};
 use super::config::McpSourceConfig;
 use super::session::McpSession;
-use super::tool_choice::ToolCall;
+use super::tool_choice::McpTool;
 use crate::reader::read_error;
 use ibid_core::domain::work::is_within_domains;
 use ibid_core::domain::{Hit, Hits, Page, Query, Vertical};
@@ -46,7 +46,7 @@ impl McpSource {
     /// That it cannot be started, does not answer, or has no tool that searches.
     pub async fn health_check(&self) -> Result<String> {
         let session = self.session().await?;
-        let called = |tool: &ToolCall| format!("`{}` with `{}`", tool.name, tool.arg);
+        let called = |tool: &McpTool| format!("`{}` with `{}`", tool.name, tool.arg);
         let fetch = match &session.tools.fetch {
             Some(tool) => format!(", and {} to read", called(tool)),
             None => ", and reads what the search returns".to_owned(),

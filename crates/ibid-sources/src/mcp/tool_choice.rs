@@ -15,7 +15,7 @@ const SHOWN_CHARS: usize = 40;
 
 /// A tool and the name of its argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ToolCall {
+pub(super) struct McpTool {
     pub(super) name: String,
     pub(super) arg: &'static str,
 }
@@ -23,8 +23,8 @@ pub(super) struct ToolCall {
 /// The tools that are called. No other tool of the server ever is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolChoice {
-    pub(super) search: ToolCall,
-    pub(super) fetch: Option<ToolCall>,
+    pub(super) search: McpTool,
+    pub(super) fetch: Option<McpTool>,
 }
 
 /// Chooses among the tools of a server. Of a tool, only its name, the names and types of its arguments and its hints are
@@ -50,7 +50,7 @@ fn find(
     tools: &[Tool],
     name: &str,
     args: &[&'static str],
-) -> Result<ToolCall> {
+) -> Result<McpTool> {
     let engine = config.engine_name();
     let fault = |what: String| Error::new(ErrorKind::Setup, format!("{engine}: {what}"));
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
@@ -76,7 +76,7 @@ fn find(
     let required = tool.input_schema.get("required").and_then(Value::as_array);
     let others = |arg: &str| required.is_some_and(|all| all.iter().any(|it| it != arg));
     match arg {
-        Some(arg) if !others(arg) => Ok(ToolCall { name: name.to_owned(), arg }),
+        Some(arg) if !others(arg) => Ok(McpTool { name: name.to_owned(), arg }),
         _ => Err(fault(format!(
             "the tool `{name}` does not take one text named {} alone",
             args.join(" or ")

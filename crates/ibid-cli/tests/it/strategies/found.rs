@@ -108,5 +108,7 @@ async fn a_sentence_is_not_cited_for_a_fact_that_its_twin_has_otherwise() {
     }
     let sides: Vec<&str> =
         report.conflicts.iter().flat_map(|it| &it.sides).map(|it| it.says.as_str()).collect();
-    assert!(sides.contains(&"Pellworth") && sides.contains(&"Quarrelton"), "{sides:?}");
+    for town in ["Pellworth", "Quarrelton"] {
+        assert!(sides.iter().any(|it| it.starts_with(town)), "{sides:?}");
+    }
 }

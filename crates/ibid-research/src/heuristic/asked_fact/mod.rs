@@ -7,6 +7,7 @@
 mod amounts;
 mod dates;
 mod expansions;
+mod kind_difference;
 mod kinds;
 mod persons;
 mod places;
@@ -312,7 +313,7 @@ impl StatedFact {
             (
                 FactValue::Kind { words: a, by_modifier, in_sport },
                 FactValue::Kind { words: b, .. },
-            ) => kinds::kinds_differ(a, b, *by_modifier, *in_sport),
+            ) => kind_difference::kinds_differ(a, b, *by_modifier, *in_sport),
             (FactValue::Expansion(a), FactValue::Expansion(b)) => {
                 // "Vibrational circular dichroism" and "virtual circular dynamics" share a word.
                 let shared = a.iter().filter(|word| b.contains(word)).count();

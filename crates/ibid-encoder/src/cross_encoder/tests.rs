@@ -284,10 +284,10 @@ fn scores_are_those_of_the_same_model_in_floats() {
             assert!(near(found, known, 0.05), "{found:?} {known:?}");
             let sum = found.entailment + found.neutral + found.contradiction;
             assert!((sum - 1.0).abs() < 1e-5, "{found:?}");
-            // The adapter changes much more than quantization does.
+            // The adapter changes much more than quantization does, also with 7 bits on processors without VNNI (0.986).
             let (same, other) =
                 (cosine(&model.means(&pair)[0], &mean), cosine(&plain.means(&pair)[0], &mean));
-            assert!(same > 0.99 && other < 0.9, "{same} {other}");
+            assert!(same > 0.98 && other < 0.9, "{same} {other}");
         }
     }
 }

@@ -75,18 +75,11 @@ pub(crate) fn compose_report(
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
     let whole = if core.is_empty() { leading } else { &core };
     // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
-    let (base, line) = match parts.first() {
-        Some((_, first)) => (first, first),
-        None => (whole, leading),
-    };
+    let (base, line) = parts.first().map_or((whole, leading), |(_, first)| (first, first));
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let mut short = answer::answer_parts(&parts);
     if short.is_empty() {
-        short = answer::whole_answer(brief, notes, base, leading, lean.as_ref());
-        // What stands under a heading that asks the question answers it before any table.
-        if !is_headed(base) {
-            short = tables.short_answer(short);
-        }
+        short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
     }
     lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
     let row = short.first().and_then(|first| tables.as_ranked(first));
@@ -100,17 +93,12 @@ pub(crate) fn compose_report(
         mark_superseded(&mut confidence)?;
     }
     let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
-    let nearest_only = parts.is_empty()
-        && verdict.is_none()
-        && row.is_none()
-        && best.is_some_and(|best| !best.headed && !best.listed)
-        && only_near(brief.kind, scorer, &short, &confidence);
-    if nearest_only {
-        mark_nearest(&mut confidence)?;
-    }
+    let listed = best.is_some_and(|best| best.headed || best.listed);
+    let alone = parts.is_empty() && verdict.is_none() && row.is_none() && !listed;
+    let nearest_only = alone && mark_near(brief.kind, scorer, &short, &mut confidence)?;
 
-    let (mut findings, mut sections) = (Vec::new(), Vec::new());
-    let (mut introduction, mut conclusion, mut comparison) = (Vec::new(), Vec::new(), None);
+    let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
+    let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
     if question.mode == OutputMode::Report {
         comparison = tables.comparison(brief, state);
         let undisputed = undisputed_points(notes, leading, &conflicts);
@@ -126,6 +114,7 @@ pub(crate) fn compose_report(
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
+    let open = open_points(state, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -142,7 +131,7 @@ pub(crate) fn compose_report(
         conclusion,
         conclusion_by_code: true,
         conflicts,
-        open: open_points(state, best.is_some_and(|it| it.headed || it.listed), undecided)?,
+        open,
         reworded: 0,
         more: Vec::new(),
     }))
@@ -161,30 +150,41 @@ fn answer_or_first(
     }
 }
 
-/// Whether the short answer is only near the question: the model that compared its sentences with it says so of each. Steps,
-/// members of a list and sides of a comparison are not sentences that answer by themselves.
-fn only_near(
+/// The short answer to a question of one part. What stands under a heading that asks the question answers it before any table.
+fn whole_or_table<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    tables: &'a TablePoints,
+    (base, leading): (&[RankedPoint<'a>], &[RankedPoint<'a>]),
+    lean: Option<&YesNoTally>,
+) -> Vec<&'a ClaimCluster> {
+    let short = answer::whole_answer(brief, notes, base, leading, lean);
+    if is_headed(base) { short } else { tables.short_answer(short) }
+}
+
+/// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
+/// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
+/// sentences that answer by themselves.
+fn mark_near(
     kind: QuestionKind,
     scorer: &RelevanceScorer,
     short: &[&ClaimCluster],
-    confidence: &ConfidenceMark,
-) -> bool {
+    confidence: &mut ConfidenceMark,
+) -> Result<bool> {
     let alone =
         !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
     let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
-    alone
+    let near = alone
         && confidence.level <= Confidence::Low
-        && likely.is_some_and(|it| it < MIN_ANSWER_PROBABILITY)
-}
-
-/// Says that nothing answers, in place of how far the best sentence does.
-fn mark_nearest(confidence: &mut ConfidenceMark) -> Result<()> {
-    let words = &prompts::phrases()?.confidence;
-    confidence.level = Confidence::VeryLow;
-    confidence.why.retain(|why| *why != words.direct && *why != words.indirect);
-    confidence.why.push(words.nearest.clone());
-    Ok(())
+        && likely.is_some_and(|it| it < MIN_ANSWER_PROBABILITY);
+    if near {
+        let words = &prompts::phrases()?.confidence;
+        confidence.level = Confidence::VeryLow;
+        confidence.why.retain(|why| *why != words.direct && *why != words.indirect);
+        confidence.why.push(words.nearest.clone());
+    }
+    Ok(near)
 }
 
 /// Lowers the confidence in what only replaced editions say.

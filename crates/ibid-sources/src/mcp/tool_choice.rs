@@ -64,7 +64,7 @@ fn find(
     // The hint says nothing where the tool is read-only.
     let read_only = hints.and_then(|it| it.read_only_hint);
     let destructive = hints.and_then(|it| it.destructive_hint) == Some(true);
-    if read_only == Some(false) && destructive || destructive && read_only.is_none() {
+    if destructive && read_only != Some(true) {
         return Err(fault(format!("the tool `{name}` states that it changes or deletes things"))
             .with_hint("name a tool that only reads"));
     }

@@ -38,10 +38,7 @@ impl FactQuestion {
             let verbal = at > from
                 && !words.is_capital(at)
                 && (words.word(at).ends_with("ed") || words.word(at).ends_with("tten"));
-            if at > from && words.breaks_before(at)
-                || words.is_stop(at)
-                || verbal && last >= from + 1
-            {
+            if at > from && words.breaks_before(at) || words.is_stop(at) || verbal && last > from {
                 break;
             }
             last = at;

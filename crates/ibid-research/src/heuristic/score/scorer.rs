@@ -128,13 +128,7 @@ impl RelevanceScorer {
             }
         }
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
-        let sides = match brief.kind {
-            QuestionKind::Comparison => {
-                let (a, b) = comparison_sides(brief);
-                vec![terms_of(&mut lexicon, &a, &[]), terms_of(&mut lexicon, &b, &[])]
-            }
-            _ => Vec::new(),
-        };
+        let sides = terms_of_sides(&mut lexicon, brief);
         let names = question_names(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
@@ -485,4 +479,13 @@ impl RelevanceScorer {
         let share = self.word_relevance(text);
         self.similarity(text).map_or(share, |similar| share.max(SIMILAR_RELEVANCE * similar))
     }
+}
+
+/// The terms of each side of a comparison; none for other questions.
+fn terms_of_sides(lexicon: &mut StemInterner, brief: &Brief) -> Vec<Vec<WeightedTerm>> {
+    if brief.kind != QuestionKind::Comparison {
+        return Vec::new();
+    }
+    let (a, b) = comparison_sides(brief);
+    vec![terms_of(lexicon, &a, &[]), terms_of(lexicon, &b, &[])]
 }

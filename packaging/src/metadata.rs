@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use xtask::cargo;
 
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
@@ -122,20 +123,6 @@ pub(crate) fn build() -> Result<PathBuf, String> {
         true => Ok(target.join(host).join("release/ibid")),
         false => Err(format!("building the program ended with {status}")),
     }
-}
-
-/// Cargo without the variables that it sets for the program it runs, which build scripts would notice.
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let prefixes =
-        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"];
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-            command.env_remove(&name);
-        }
-    }
-    command
 }
 
 /// What a command prints.

@@ -26,6 +26,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use needs::LeftOut;
+use xtask::cargo;
 
 /// A program that tests call, and the Debian package it comes in.
 struct Tool {
@@ -283,21 +284,6 @@ fn on_path(program: &str) -> bool {
     env::var_os("PATH").is_some_and(|var_os| {
         env::split_paths(&var_os).any(|dir| Path::new(&dir).join(program).is_file())
     })
-}
-
-/// Cargo without the variables that it sets for the program it runs: build scripts that depend on them, such as ring's, would
-/// run again, and all that depends on ring would be compiled again.
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let prefixes =
-        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"];
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-            command.env_remove(&name);
-        }
-    }
-    command
 }
 
 /// Runs a command after saying what it is; says how it failed.

@@ -1,4 +1,4 @@
-//! How much or how many of something a thing of a name has.
+//! How much or how many of something a named thing has.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 use crate::heuristic::sentence::{measures, years};

@@ -1,4 +1,4 @@
-//! When something of a name happened: born, died, built, founded.
+//! When something happened to a named person or thing: born, died, built, founded.
 use std::collections::BTreeSet;
 
 use super::words::TextWords;

@@ -1,4 +1,4 @@
-//! What a thing of a name is said to be: a sport, a profession, a kind of work.
+//! What a named thing is said to be: a sport, a profession, a kind of work.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 

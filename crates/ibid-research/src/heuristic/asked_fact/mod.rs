@@ -1,5 +1,5 @@
-//! What a sentence states of the one thing that a question asks about something of a name: when it was built, who directed it,
-//! where it is, what it is.
+//! The fact that a sentence states about a named thing, where a question asks for one: when it was built, who directed it, where
+//! it is, what it is.
 //!
 //! An answer counts only where the form of the sentence says that it is one: the date after the verb asked about, the name
 //! after "directed by", what follows "is a" after the name. Answers of one form exclude each other if their values do.
@@ -58,7 +58,7 @@ const CLASSES: &[&str] = &[
 /// Number of words of a page in which the name of its subject stands.
 const LEAD_WORDS: usize = 100;
 
-/// What a question asks of something of a name.
+/// A question for one fact about a named thing.
 pub(crate) struct FactQuestion {
     wanted: FactType,
     /// The stems of the words of the name.
@@ -124,7 +124,7 @@ enum FactValue {
 }
 
 impl FactQuestion {
-    /// What `question` asks; `None` if it asks for no single fact, or of nothing that has a name.
+    /// What `question` asks; `None` if it asks for no single fact, or about nothing that has a name.
     ///
     /// # Errors
     /// Fails when the built-in word lists cannot be read.
@@ -208,12 +208,12 @@ impl FactQuestion {
         }))
     }
 
-    /// The name of what is asked about, as the question writes it.
+    /// The name of the thing, as the question writes it.
     pub(crate) fn name(&self) -> &str {
         &self.shown
     }
 
-    /// Whether a page is about something of this name, by its title and its first words.
+    /// Whether a page is about a thing of this name, by its title and its first words.
     pub(crate) fn is_subject_of(&self, title: &str, text: &str) -> bool {
         let lead: Vec<&str> = text.split_whitespace().take(LEAD_WORDS).collect();
         let words = TextWords::new(title);
@@ -222,13 +222,13 @@ impl FactQuestion {
         self.must.iter().all(|it| words.stems.contains(it) || more.stems.contains(it))
     }
 
-    /// The first fact that the sentences of a page state of something of this name.
+    /// The first fact that the sentences of a page state about a thing of this name.
     pub(crate) fn first_stated_on(&self, page: &Page) -> Option<StatedFact> {
         let on_page = self.is_subject_of(&page.title, page.text().expose());
         (0..page.sentences().len()).find_map(|n| self.stated_in(page.sentence(n), on_page))
     }
 
-    /// The fact that a sentence states of something of this name; `on_page` if its page is about such a thing, so that the
+    /// The fact that a sentence states about a thing of this name; `on_page` if its page is about such a thing, so that the
     /// sentence may say "it".
     pub(crate) fn stated_in(&self, sentence: &str, on_page: bool) -> Option<StatedFact> {
         let words = TextWords::new(sentence);
@@ -250,7 +250,7 @@ impl FactQuestion {
         self.name.iter().any(|it| it == stem)
     }
 
-    /// Whether a sentence of a page on something of this name is on that: it has a word of the name, or begins with a pronoun, or
+    /// Whether a sentence of a page about a thing of this name is about it, too: it has a word of the name, or begins with a pronoun, or
     /// at once with a word asked about.
     fn is_spoken_of(&self, words: &TextWords<'_>, on_page: bool) -> bool {
         let begins = |at: usize| {

@@ -1,4 +1,4 @@
-//! Whose work a thing of a name is, or who holds an office: directed by, album by, minister is.
+//! Who made a named thing or holds a named office: directed by, album by, minister is.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 

@@ -1,4 +1,4 @@
-//! Where a thing of a name is.
+//! Where a named thing is.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 

@@ -10,6 +10,8 @@ use super::scorer::RelevanceScorer;
 
 /// The level of a heading whose level the document does not give: below all others.
 const UNKNOWN_LEVEL: u8 = 7;
+/// Length of a longer heading, in bytes: it is a paragraph that looks like one.
+const MAX_HEADING_BYTES: usize = 300;
 /// Content words of a heading besides the name that it names.
 const MAX_WORDS_BESIDE_NAME: usize = 2;
 
@@ -66,7 +68,9 @@ impl RelevanceScorer {
             let telling = words.iter().filter(|word| !is_stop_word(&word.text)).count();
             if let Some(name) = found.filter(|it| telling <= it.len() + MAX_WORDS_BESIDE_NAME) {
                 sections.named_among.entry((level, parent)).or_insert(false);
-                sections.names.push(name.clone());
+                if !sections.names.contains(name) {
+                    sections.names.push(name.clone());
+                }
             }
             let asked = self.asked_things.iter().any(|id| ids.binary_search(id).is_ok());
             let has_capital = |word: &&str| word.starts_with(char::is_uppercase);
@@ -135,7 +139,7 @@ fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
     let headings = all.filter(|(_, sentence)| sentence.kind == BlockKind::Heading);
     let headings: Vec<(usize, u8)> = headings
         .map(|(at, sentence)| (at, sentence.level))
-        .filter(|(at, _)| key(*at) != title)
+        .filter(|(at, _)| page.sentence(*at).len() <= MAX_HEADING_BYTES && key(*at) != title)
         .collect();
     let mut times: BTreeMap<String, u32> = BTreeMap::new();
     for (at, _) in &headings {

@@ -47,7 +47,7 @@ remove_installed() {
     [ -f "$list" ] || return 0
     while IFS= read -r file; do
         case "$file" in
-            */../* | ../* | /* | "") ;;
+            */../* | ../* | .. | */.. | /* | "") ;;
             *) rm -f "$prefix/$file" ;;
         esac
     done < "$list"
@@ -75,11 +75,13 @@ trap 'exit 1' HUP INT TERM
 # Brings the file $1.
 bring() {
     case "$from" in
-        https://* | http://127.0.0.1* | http://localhost*)
+        https://* | http://127.0.0.1[:/]* | http://localhost[:/]*)
             if command -v curl > /dev/null; then
                 curl -fsSL --proto-redir '=https' --retry 2 -o "$work/$1" "$from/$1"
             elif command -v wget > /dev/null; then
-                wget -q -O "$work/$1" "$from/$1"
+                # Unlike curl, it cannot be told to follow redirects to https alone.
+                case "$from" in https://*) redirects=5 ;; *) redirects=0 ;; esac
+                wget -q --max-redirect="$redirects" -O "$work/$1" "$from/$1"
             else
                 fail "there is neither curl nor wget" "install one of them, or download the files and use --from DIR"
             fi ;;
@@ -107,12 +109,17 @@ found="$(sum_of "$work/$archive")"
 
 tar -xzf "$work/$archive" -C "$work"
 unpacked="$work/ibid-$version-$target"
-mkdir -p "$prefix"
-remove_installed
 (cd "$unpacked" && find . -type f | sed 's|^\./||' | LC_ALL=C sort) > "$work/files"
+# All is copied beside the old files before any of them goes. A directory may be a link, such as ~/.local/bin.
+while IFS= read -r file; do
+    mkdir -p "$prefix/$(dirname "$file")"
+    cp -p "$unpacked/$file" "$prefix/$file.new" || fail "cannot write $prefix/$file" "the earlier installation is as it was"
+done < "$work/files"
+remove_installed
 # A program that is running can be replaced, but not written to.
-rm -f "$prefix/bin/ibid"
-cp -R "$unpacked/." "$prefix/"
+while IFS= read -r file; do
+    mv -f "$prefix/$file.new" "$prefix/$file"
+done < "$work/files"
 mkdir -p "$prefix/share/ibid"
 cp "$work/files" "$list"
 

@@ -1,9 +1,9 @@
 //! Ranks points by how well they answer the question, or a part of it.
 use crate::prompts;
 use crate::thresholds::{
-    AIM_WEIGHT, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DISSIMILAR_WORTH,
-    DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS,
-    LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
+    AIM_WEIGHT, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DENIED_DATE_FIT,
+    DISSIMILAR_WORTH, DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS,
+    LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
     MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
     MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
     SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
@@ -18,7 +18,7 @@ use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
 use super::score::{RelevanceScorer, similar_fit};
-use super::sentence::years;
+use super::sentence::{has_denial, years};
 use super::side_name::SideName;
 
 /// A point, scored as an answer to the question.
@@ -56,6 +56,7 @@ pub(crate) fn rank_points<'a>(
 ) -> Result<Vec<RankedPoint<'a>>> {
     let apart = SideName::of_brief(brief);
     let things_known = !scorer.asks_of_unknown_thing();
+    let words = &prompts::phrases()?.sentence;
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
@@ -63,6 +64,9 @@ pub(crate) fn rank_points<'a>(
         // A figure is asked for as a figure: neither a heading nor its meaning makes one of a sentence.
         let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
             && fit < MIN_ANSWER_FIT;
+        if brief.kind == QuestionKind::When && has_denial(&lower, words) {
+            fit *= DENIED_DATE_FIT;
+        }
         fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
         if brief.kind == QuestionKind::Comparison {
             let sides = apart.iter().all(|it| it.is_in(&point.text));

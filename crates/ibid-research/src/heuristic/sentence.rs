@@ -9,6 +9,8 @@ use super::lexicon::{sentence_case, spaced};
 const MIN_SENTENCE_WORDS: usize = 5;
 /// Minimum number of words of a step in a list: "Install the binary."
 const MIN_STEP_WORDS: usize = 3;
+/// Minimum number of words of a statement with a verb or a number: "She never married."
+const MIN_STATEMENT_WORDS: usize = 3;
 /// Maximum number of words of a readable sentence.
 const MAX_SENTENCE_WORDS: usize = 65;
 
@@ -46,7 +48,9 @@ pub(crate) fn fitness(
         && text.starts_with(char::is_lowercase)
         && starts_mid_sentence(text);
     if seen.words > MAX_SENTENCE_WORDS
-        || seen.words < MIN_SENTENCE_WORDS && !is_short_step(text, kind, seen, words)
+        || seen.words < MIN_SENTENCE_WORDS
+            && !is_short_step(text, kind, seen, words)
+            && !is_short_statement(text, seen, words)
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
         || (!stop && kind == BlockKind::Prose && breaks_off(text, words))
@@ -67,6 +71,13 @@ fn is_short_step(text: &str, kind: BlockKind, seen: &SentenceText, words: &Sente
         && seen.words >= MIN_STEP_WORDS
         && ends_like_a_sentence(text)
         && is_imperative(&without_lead(text, words).to_lowercase(), words)
+}
+
+/// Whether it is a short but whole statement: "It draws 280 watts.", "Cockerels are not allowed."
+fn is_short_statement(text: &str, seen: &SentenceText, words: &SentenceWords) -> bool {
+    seen.words >= MIN_STATEMENT_WORDS
+        && ends_like_a_sentence(text)
+        && (has_finite_verb(&seen.spaced, words) || text.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether a text without a full stop ends in a word that wants another: "the green roof costs".

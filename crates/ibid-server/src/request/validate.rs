@@ -84,8 +84,14 @@ pub fn select_engines(
     if named.is_empty() && with_folders && settings.engines == ["auto"] {
         return Ok(Vec::new());
     }
-    let words = if named.is_empty() { &settings.engines } else { named };
-    resolve(settings, words)
+    if named.is_empty() {
+        return resolve(settings, &settings.engines);
+    }
+    // A caller reaches, and learns of, the MCP servers that the operator's `engines` offer.
+    let offered = resolve(settings, &settings.engines)?;
+    let mut shown = settings.clone();
+    shown.mcp_sources.retain(|source| offered.contains(&source.engine_name()));
+    resolve(&shown, named)
 }
 
 /// The research settings for this mode. Evidence mode has its own number of rounds unless one is set.

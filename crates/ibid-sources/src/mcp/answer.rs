@@ -2,7 +2,6 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use super::session::ToolAnswer;
 use crate::reader::text_blocks;
 use ibid_core::domain::{Block, BlockKind, Hit, Hits, PageDraft, Untrusted, UrlProvenance};
 
@@ -17,6 +16,15 @@ const SNIPPET_CHARS: usize = 600;
 const TEXT_BYTES: usize = 2 << 20;
 /// Maximum number of results that an address of another site is reported for.
 const MAX_REMARKS: usize = 3;
+
+/// The content of an answer.
+#[derive(Debug, Default)]
+pub(super) struct ToolAnswer {
+    /// The structured content, if the server sent any.
+    pub(super) structured: Option<Value>,
+    /// The texts, joined by newlines.
+    pub(super) text: String,
+}
 
 /// What is not encoded in the path of an `mcp:` address.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -136,8 +144,13 @@ fn text_of<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
 
 /// The first `most` characters, on one line.
 fn chars(text: &str, most: usize) -> String {
-    let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    line.take(most).collect::<String>().trim().to_owned()
+    visible(text).take(most).collect::<String>().trim().to_owned()
+}
+
+/// The characters of a stranger's text on one line, without those that turn or hide what stands beside them.
+pub(super) fn visible(text: &str) -> impl Iterator<Item = char> {
+    let hides = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    text.chars().filter(move |c| !hides(c)).map(|c| if c.is_control() { ' ' } else { c })
 }
 
 fn cut(text: &str, most: usize) -> &str {

@@ -12,12 +12,14 @@ use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use super::answer::{ToolAnswer, visible};
 use super::child::ChildServer;
 use super::config::{McpEndpoint, McpSourceConfig};
 use super::http_transport::HttpTransport;
 use super::tool_choice::{McpTool, ToolChoice, choose};
 use ibid_core::ports::Egress;
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
+use ibid_net::redact::SecretRedactor;
 use ibid_net::service::{ServiceAccess, ServiceClient};
 
 /// Time to start a server and to list its tools. Programs that are installed on first use are slow.
@@ -26,18 +28,11 @@ pub(super) const CONNECT: Duration = Duration::from_secs(30);
 pub(super) const CALL: Duration = Duration::from_secs(30);
 /// Maximum size of what a server sends for one call, in bytes.
 pub(super) const ANSWER_BYTES: usize = 4 << 20;
+/// Maximum length of a message of a server in an error, in characters.
+const ERROR_CHARS: usize = 300;
 /// Maximum number of tools that are looked at, and of pages of the list.
 const MAX_TOOLS: usize = 500;
 const MAX_TOOL_PAGES: usize = 10;
-
-/// The content of an answer.
-#[derive(Debug, Default)]
-pub(super) struct ToolAnswer {
-    /// The structured content, if the server sent any.
-    pub(super) structured: Option<Value>,
-    /// The texts, joined by newlines.
-    pub(super) text: String,
-}
 
 /// An open connection. Closed, and its program killed, when dropped.
 pub(super) struct McpSession {
@@ -47,29 +42,55 @@ pub(super) struct McpSession {
     room: Arc<AtomicUsize>,
     egress: Egress,
     host: String,
+    /// Knows the values of the variables that the program got.
+    secrets: SecretRedactor,
     pub(super) tools: ToolChoice,
     /// How many tools the server has, as far as they were looked at.
     pub(super) tool_count: usize,
 }
 
 impl McpSession {
-    /// Starts or reaches the server, and chooses its tools.
+    /// Starts or reaches the server, and chooses its tools. A failure has what a program last wrote to stderr as its hint if
+    /// `for_operator`: nobody else may see it.
     ///
     /// # Errors
     /// `Setup` if it cannot be started or has no tool to call, `Transient` if it does not answer.
-    pub(super) async fn open(config: &McpSourceConfig, egress: &Egress) -> Result<McpSession> {
+    pub(super) async fn open(
+        config: &McpSourceConfig,
+        egress: &Egress,
+        for_operator: bool,
+    ) -> Result<McpSession> {
+        let mut child = None;
+        let opened = timeout(CONNECT, McpSession::connect(config, egress, &mut child)).await;
+        let late = |_| timed_out(&config.engine_name(), "starting", CONNECT);
+        let failed = |fault| match child.as_ref().and_then(ChildServer::last_words) {
+            Some(line) if for_operator => {
+                Error::with_hint(fault, format!("see what it wrote last: {line}"))
+            }
+            _ => fault,
+        };
+        let mut session = opened.map_err(late).flatten().map_err(failed)?;
+        session.child = child;
+        Ok(session)
+    }
+
+    async fn connect(
+        config: &McpSourceConfig,
+        egress: &Egress,
+        child: &mut Option<ChildServer>,
+    ) -> Result<McpSession> {
         let engine = config.engine_name();
         let room = Arc::new(AtomicUsize::new(ANSWER_BYTES));
-        let mut child = None;
-        let late = |_| timed_out(&engine, "starting", CONNECT);
+        let mut secrets = SecretRedactor::default();
         let opened = match &config.endpoint {
             McpEndpoint::Command { program, args, env } => {
                 let (started, output, input) =
                     ChildServer::start(program, args, env, Arc::clone(&room))?;
-                child = Some(started);
+                *child = Some(started);
+                env.iter().for_each(|variable| secrets.add_secret(&variable.1));
                 let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input)
                     .with_max_line_length(ANSWER_BYTES);
-                timeout(CONNECT, ().serve(transport)).await
+                ().serve(transport).await
             }
             McpEndpoint::Url { url, token } => {
                 let access = ServiceAccess::bearer(url, token.as_deref());
@@ -77,18 +98,16 @@ impl McpSession {
                     .with_egress(egress.clone())
                     .with_limits(CALL, ANSWER_BYTES)
                     .without_retries();
-                timeout(CONNECT, ().serve(HttpTransport::new(client))).await
+                ().serve(HttpTransport::new(client)).await
             }
         };
-        let opened = opened.map_err(late).and_then(|opened| {
-            opened.map_err(|cause| {
-                Error::new(ErrorKind::Transient, format!("connecting to {engine}"))
-                    .with_source(bounded(plain_cause(&cause.to_string())))
-            })
-        });
-        let service = opened.map_err(|fault| with_last_words(fault, child.as_ref()))?;
-        let tools = timeout(CONNECT, list_tools(&service, &room)).await.map_err(late)?;
-        let tools = tools.map_err(|cause| call_error(&engine, "listing its tools", &cause))?;
+        let service = opened.map_err(|cause| {
+            let why = plain_cause(&secrets.redact_text(&cause.to_string()));
+            Error::new(ErrorKind::Transient, format!("connecting to {engine}")).with_source(why)
+        })?;
+        let tools = list_tools(&service, &room).await;
+        let tools =
+            tools.map_err(|cause| call_error(&engine, "listing its tools", &cause, &secrets))?;
         let host = match &config.endpoint {
             McpEndpoint::Command { .. } => engine.clone(),
             // Counted by the HTTP client.
@@ -96,7 +115,16 @@ impl McpSession {
         };
         let (tool_count, tools) = (tools.len(), choose(config, &tools)?);
         let egress = egress.clone();
-        Ok(McpSession { engine, service, child, room, egress, host, tools, tool_count })
+        let child = None;
+        Ok(McpSession { engine, service, child, room, egress, host, secrets, tools, tool_count })
+    }
+
+    /// The same value without the secrets in its texts.
+    fn without_secrets(&self, value: Value) -> Value {
+        match serde_json::from_str(&self.secrets.redact_text(&value.to_string())) {
+            Ok(redacted) => redacted,
+            Err(_) => Value::Null,
+        }
     }
 
     /// Whether the server can still be called.
@@ -120,8 +148,7 @@ impl McpSession {
             .await
             .map_err(|_| timed_out(&self.engine, &format!("calling `{}`", tool.name), CALL))?
             .map_err(|cause| {
-                let fault = call_error(&self.engine, &format!("calling `{}`", tool.name), &cause);
-                with_last_words(fault, self.child.as_ref().filter(|_| !self.is_open()))
+                call_error(&self.engine, &format!("calling `{}`", tool.name), &cause, &self.secrets)
             })?;
         let received = ANSWER_BYTES.saturating_sub(self.room.load(Ordering::Relaxed));
         if !self.host.is_empty() {
@@ -138,18 +165,19 @@ impl McpSession {
             },
             _ => None,
         });
-        let text = texts.collect::<Vec<_>>().join("\n");
+        let text = self.secrets.redact_text(&texts.collect::<Vec<_>>().join("\n"));
         if result.is_error == Some(true) {
             return Err(refused(&self.engine, &tool.name, &bounded(&text)));
         }
-        Ok(ToolAnswer { structured: result.structured_content, text })
+        let structured = result.structured_content.map(|it| self.without_secrets(it));
+        Ok(ToolAnswer { structured, text })
     }
 }
 
-/// The words of a cause without those that the protocol library puts around an error of our transport.
-fn plain_cause(cause: &str) -> &str {
+/// The words of a cause, on one line, without those that the protocol library puts around an error of our transport.
+fn plain_cause(cause: &str) -> String {
     let inner = cause.split_once("] error: ").map_or(cause, |parts| parts.1);
-    inner.split_once(", when ").map_or(inner, |parts| parts.0)
+    bounded(inner.split_once(", when ").map_or(inner, |parts| parts.0))
 }
 
 /// The tools of a server, at most [`MAX_TOOLS`].
@@ -184,7 +212,7 @@ fn refused(engine: &str, tool: &str, why: &str) -> Error {
         .with_source(why.to_owned())
 }
 
-fn call_error(engine: &str, doing: &str, cause: &ServiceError) -> Error {
+fn call_error(engine: &str, doing: &str, cause: &ServiceError, secrets: &SecretRedactor) -> Error {
     let kind = match cause {
         ServiceError::McpError(_) | ServiceError::UnexpectedResponse => ErrorKind::Malformed,
         _ => ErrorKind::Transient,
@@ -193,20 +221,12 @@ fn call_error(engine: &str, doing: &str, cause: &ServiceError) -> Error {
         ServiceError::TransportClosed => {
             format!("the server ended, or sent more than {ANSWER_BYTES} bytes")
         }
-        other => bounded(&other.to_string()),
+        other => plain_cause(&secrets.redact_text(&other.to_string())),
     };
     Error::new(kind, format!("{engine}: {doing}")).with_source(why)
 }
 
-/// Adds the last line of stderr as a hint, which only the operator sees.
-fn with_last_words(fault: Error, child: Option<&ChildServer>) -> Error {
-    match child.and_then(ChildServer::last_words) {
-        Some(line) => fault.with_hint(format!("see what it wrote last: {line}")),
-        None => fault,
-    }
-}
-
 /// A message of a stranger, on one line.
 fn bounded(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+    visible(text).take(ERROR_CHARS).collect()
 }

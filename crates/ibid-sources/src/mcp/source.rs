@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 
-use super::answer::{draft, id_in, read_document, read_hits};
+use super::answer::{ToolAnswer, draft, id_in, read_document, read_hits};
 use super::config::McpSourceConfig;
-use super::session::{McpSession, ToolAnswer};
+use super::session::McpSession;
 use super::tool_choice::McpTool;
 use crate::reader::read_error;
 use ibid_core::domain::work::is_within_domains;
@@ -56,7 +56,7 @@ impl McpSource {
     /// # Errors
     /// That it cannot be started, does not answer, or has no tool that searches.
     pub async fn health_check(&self) -> Result<String> {
-        let session = self.session().await?;
+        let session = McpSession::open(&self.config, &self.egress, true).await?;
         let called = |tool: &McpTool| format!("`{}` with `{}`", tool.name, tool.arg);
         let fetch = match &session.tools.fetch {
             Some(tool) => format!(", and {} to read", called(tool)),
@@ -105,7 +105,7 @@ impl McpSource {
         }
         state.session = None;
         if state.starts >= MAX_STARTS {
-            let what = format!("{}: the server failed {MAX_STARTS} times", self.engine);
+            let what = format!("{}: the server failed and is not started again", self.engine);
             let failed = Error::new(ErrorKind::Transient, what)
                 .with_hint("check it with `ibid engines --try`");
             return Err(match &state.failed {
@@ -114,8 +114,14 @@ impl McpSource {
             });
         }
         state.starts += 1;
-        let opened = McpSession::open(&self.config, &self.egress).await;
-        let session = Arc::new(opened.inspect_err(|why| state.failed = Some(why.chain()))?);
+        let opened = McpSession::open(&self.config, &self.egress, false).await;
+        let session = Arc::new(opened.inspect_err(|why| {
+            state.failed = Some(why.chain());
+            // What is silent for so long is silent again.
+            if why.reason() == Some(&FailureReason::Timeout) {
+                state.starts = MAX_STARTS;
+            }
+        })?);
         state.session = Some(Arc::clone(&session));
         Ok(session)
     }

@@ -2,6 +2,7 @@
 use rmcp::model::Tool;
 use serde_json::Value;
 
+use super::answer::visible;
 use super::config::McpSourceConfig;
 use ibid_core::{Error, ErrorKind, Result};
 
@@ -86,7 +87,7 @@ fn find(
 
 /// A name of a stranger, for the operator.
 fn shown(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect()
+    visible(name).take(SHOWN_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -46,7 +46,9 @@ pub(super) fn read(path: &Path, variables: &EnvVars) -> Result<Vec<McpSourceConf
     })?;
     if all.len() > MAX_SOURCES {
         let what = format!("{}: more than {MAX_SOURCES} {TABLE}", path.display());
-        return Err(Error::new(ErrorKind::Usage, what));
+        return Err(
+            Error::new(ErrorKind::Usage, what).with_hint("remove some with `ibid engines rm NAME`")
+        );
     }
     let read = |(name, item): (&str, &Item)| {
         let fields = item.as_table_like().ok_or_else(|| "must be a table".to_owned());
@@ -107,6 +109,12 @@ pub fn add(path: &Path, name: &str, entry: &McpSourceEntry) -> Result<()> {
         let what = format!("{}: {TABLE} is no table", path.display());
         return Err(Error::new(ErrorKind::Usage, what));
     };
+    if all.len() >= MAX_SOURCES && all.get(name).is_none() {
+        let what = format!("{}: there are {MAX_SOURCES} {TABLE} already", path.display());
+        return Err(
+            Error::new(ErrorKind::Usage, what).with_hint("remove one with `ibid engines rm NAME`")
+        );
+    }
     all.insert(name, Item::Table(table));
     save(path, &document)
 }

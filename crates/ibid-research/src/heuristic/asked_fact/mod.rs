@@ -258,7 +258,24 @@ impl FactQuestion {
             matches!(own, "it" | "he" | "she" | "they" | "as" | "in" | "on") || self.asks(own)
         };
         let named = || words.stems.iter().any(|it| self.has_name_word(it) && !is_stop_word(it));
-        self.is_named_in(words) || on_page && (begins(0) || named())
+        !self.begins_with_other_subject(words)
+            && (self.is_named_in(words) || on_page && (begins(0) || named()))
+    }
+
+    /// Whether a sentence begins with the name of another thing: "Carsa, a district of Velmo, has …" is not about Velmo.
+    fn begins_with_other_subject(&self, words: &TextWords<'_>) -> bool {
+        let own = |at: usize| words.stems.get(at).map_or("", String::as_str);
+        let verb =
+            |at: usize| matches!(own(at), "is" | "was" | "has" | "had" | "have" | "lie" | "are");
+        let beside = words.len() > 2
+            && words.gap_before(1).contains(',')
+            && matches!(words.word(1), "a" | "an" | "the");
+        words.len() > 2
+            && words.is_capital(0)
+            && !words.is_stop(0)
+            && !self.has_name_word(own(0))
+            && !self.asks(own(0))
+            && (verb(1) || beside)
     }
 
     fn is_named_in(&self, words: &TextWords<'_>) -> bool {

@@ -40,6 +40,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) subject: Option<usize>,
     /// The heading above that tells what a pronoun at the beginning stands for.
     pub(super) antecedent: Option<usize>,
+    /// What was compared with the question: its claim after the headings that say what it is about.
+    pub(super) compared: String,
     /// Title, heading and the sentences before; for a short page, all of it.
     pub(super) wide: Vec<u32>,
     /// Title and heading.
@@ -81,6 +83,7 @@ impl<'a> SentenceContext<'a> {
             before: None,
             subject: None,
             antecedent: None,
+            compared: String::new(),
             wide,
             topic,
             casing: &lines.casing,

@@ -2,6 +2,7 @@
 use ibid_core::domain::{Evidence, Page, SourceId};
 
 use super::casing::Casing;
+use super::sections::Sections;
 
 /// A page to score.
 pub(crate) struct PageInput<'a> {
@@ -34,4 +35,5 @@ pub(crate) struct PageSentences {
     /// The sentences that are scored, in order: index and words.
     pub(super) lines: Vec<(usize, Vec<u32>)>,
     pub(super) casing: Casing,
+    pub(super) sections: Sections,
 }

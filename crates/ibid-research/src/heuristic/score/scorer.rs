@@ -211,7 +211,9 @@ impl RelevanceScorer {
                 *self.sentence_counts.entry(*id).or_insert(0) += 1;
             }
         }
-        PageSentences { title: self.ids(&page.title), lines, casing }
+        let title = self.ids(&page.title);
+        let sections = self.sections(page, &title);
+        PageSentences { title, lines, casing, sections }
     }
 
     /// The words of a text; where it has an abbreviation or its long form, both.

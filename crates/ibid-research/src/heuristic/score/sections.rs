@@ -1,17 +1,31 @@
 //! The sections of a page: which headings stand above a sentence, and which sections are on another thing than the question
 //! names. In a manual for three machines "It has a warranty of two years" is about the machine of its heading.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Page};
 
-use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 
 /// The level of a heading whose level the document does not give: below all others.
 const UNKNOWN_LEVEL: u8 = 7;
 /// Length of a longer heading, in bytes: it is a paragraph that looks like one.
 const MAX_HEADING_BYTES: usize = 300;
+/// Sentences at the beginning of a page of which one is its title.
+const OPENING_SENTENCES: usize = 5;
+/// Words of a heading that names a thing to tell it from what follows.
+const CONTRASTS: [&str; 10] = [
+    "other",
+    "except",
+    "not",
+    "without",
+    "unlike",
+    "compared",
+    "versus",
+    "vs",
+    "instead",
+    "accessories",
+];
 /// Content words of a heading besides the name that it names.
 const MAX_WORDS_BESIDE_NAME: usize = 2;
 
@@ -27,28 +41,89 @@ struct SectionHeading {
     named: bool,
     /// Whether it has a thing that the question names.
     asked: bool,
-    /// Whether it reads as a name: it has a digit, or several words which all begin with a capital.
-    reads_as_name: bool,
+    /// Whether the thing that it names is another one than the question names.
+    other: bool,
 }
 
 /// The headings of a page in order.
 pub(super) struct Sections {
     headings: Vec<SectionHeading>,
-    /// Level and parent of the headings that a name of the question heads, and whether one of them has headings below it. Their
-    /// siblings are then on other things; else only those that read as names.
-    named_among: BTreeMap<(u8, Option<usize>), bool>,
-    /// The names of the question that head sections: the words that a text must have to name it.
-    names: Vec<Vec<u32>>,
+    /// The sentence of the title, where the title is a name of the question.
+    title: Option<usize>,
+    /// The names of the question that head sections, or are the title.
+    names: Vec<SectionName>,
+}
+
+/// A name in a question, of one word or more.
+#[derive(Clone, PartialEq)]
+struct SectionName {
+    /// Its words in lower case: "kestrel" and "45".
+    words: Vec<String>,
+    ids: Vec<u32>,
+    /// The word without which nothing has the name; the others may stand in the title of the page.
+    key: u32,
+}
+
+impl SectionName {
+    /// Whether a name that begins with this one stands wherever this one stands in a text: "Kestrel 45 Pro" for "Kestrel 45".
+    fn is_longer_in(&self, text: &str) -> bool {
+        let words = tokens(text);
+        let goes_on = |end: usize| {
+            words.get(end).is_some_and(|next| {
+                let beside = text[words[end - 1].span.end..next.span.start].trim().is_empty();
+                beside && is_of_name(text, next)
+            })
+        };
+        let places = words.windows(self.words.len()).enumerate();
+        let mut ends = places
+            .filter(|(_, window)| window.iter().map(|it| &it.text).eq(&self.words))
+            .map(|(at, _)| at + self.words.len())
+            .peekable();
+        ends.peek().is_some() && ends.all(goes_on)
+    }
+
+    /// Whether a title is this name and no more.
+    fn is_title(&self, title: &str) -> bool {
+        tokens(title).iter().map(|it| &it.text).eq(&self.words)
+    }
+
+    /// Whether a text that has all its words has them beside each other.
+    fn is_whole_in(&self, text: &str) -> bool {
+        let words = tokens(text);
+        let mut places = words.windows(self.words.len());
+        places.any(|window| window.iter().map(|it| &it.text).eq(&self.words))
+    }
+
+    /// Whether a number tells it from others: such names are often the beginning of longer ones.
+    fn has_number(&self) -> bool {
+        self.words.iter().any(|word| has_digit(word))
+    }
+}
+
+fn has_digit(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a word is written as part of a name: with a capital or a digit.
+fn is_of_name(text: &str, word: &Token) -> bool {
+    text[word.span.clone()].starts_with(|c: char| c.is_uppercase()) || has_digit(&word.text)
 }
 
 impl RelevanceScorer {
     /// The sections of a page.
-    pub(super) fn sections(&mut self, page: &Page, lines: &PageSentences) -> Sections {
-        let names: Vec<Vec<u32>> =
-            self.section_names().into_iter().filter(|name| !has_all(&lines.title, name)).collect();
-        let mut sections =
-            Sections { headings: Vec::new(), named_among: BTreeMap::new(), names: Vec::new() };
+    pub(super) fn sections(&mut self, page: &Page, title: &[u32]) -> Sections {
+        let (of_page, names): (Vec<SectionName>, Vec<SectionName>) =
+            self.section_names().into_iter().partition(|name| has_all(title, &name.ids));
+        let titled = of_page.iter().find(|name| name.is_title(&page.title));
+        let mut sections = Sections {
+            headings: Vec::new(),
+            title: titled.and_then(|_| title_place(page)),
+            names: titled.into_iter().cloned().collect(),
+        };
         let mut open: Vec<usize> = Vec::new();
+        // Level and parent of the headings that the names head, and the headings of the sections in them.
+        let mut among: BTreeSet<(u8, Option<usize>)> = BTreeSet::new();
+        let mut parts: BTreeSet<String> = BTreeSet::new();
         for (at, level) in headings_with_levels(page) {
             let text = page.sentence(at);
             let headings = &mut sections.headings;
@@ -56,73 +131,99 @@ impl RelevanceScorer {
                 open.pop();
             }
             let parent = open.last().copied();
-            if let Some(above) = parent.map(|nth| &headings[nth])
-                && let Some(has_sections) =
-                    sections.named_among.get_mut(&(above.level, above.parent))
-            {
-                *has_sections |= above.named;
+            if parent.is_some_and(|above| headings[above].named) {
+                parts.insert(heading_key(text));
             }
             let ids = self.ids(text);
-            let found = names.iter().find(|name| has_all(&ids, name));
+            let has = |id: &u32| ids.binary_search(id).is_ok();
+            let met = |id: &u32| has(id) || title.binary_search(id).is_ok();
+            let holds = |name: &SectionName| {
+                let whole = || !name.ids.iter().all(has) || name.is_whole_in(text);
+                has(&name.key) && name.ids.iter().all(met) && whole()
+            };
+            let found = names.iter().find(|name| holds(name));
+            let longer = found.is_some_and(|name| name.is_longer_in(text));
             let words = tokens(text);
             let telling = words.iter().filter(|word| !is_stop_word(&word.text)).count();
-            if let Some(name) = found.filter(|it| telling <= it.len() + MAX_WORDS_BESIDE_NAME) {
-                sections.named_among.entry((level, parent)).or_insert(false);
+            let contrasts = words.iter().any(|word| CONTRASTS.contains(&word.text.as_str()));
+            let is_head = |it: &&SectionName| {
+                telling <= it.ids.len() + MAX_WORDS_BESIDE_NAME && !longer && !contrasts
+            };
+            let head = found.filter(is_head);
+            if let Some(name) = head {
+                among.insert((level, parent));
                 if !sections.names.contains(name) {
                     sections.names.push(name.clone());
                 }
             }
-            let asked = self.asked_things.iter().any(|id| ids.binary_search(id).is_ok());
-            let has_capital = |word: &&str| word.starts_with(char::is_uppercase);
-            let mut spaced = text.split_whitespace();
-            let reads_as_name = text.contains(|c: char| c.is_ascii_digit())
-                || spaced.clone().count() > 1 && spaced.all(|word| has_capital(&word));
-            let named = found.is_some();
+            let asked = self.asked_things.iter().any(has);
+            let named = head.is_some();
+            // "Compared with the Falcon 90" is on the Falcon, wherever it stands.
+            let other = longer || contrasts && (found.is_some() || has_digit(text));
             open.push(headings.len());
-            headings.push(SectionHeading { at, level, parent, ids, named, asked, reads_as_name });
+            headings.push(SectionHeading { at, level, parent, ids, named, asked, other });
         }
+        sections.mark_others(page, &among, &parts);
         sections
     }
 
-    /// The names in the question other than sites, each as the words that tell it from others: of "Kestrel 45" both.
-    fn section_names(&mut self) -> Vec<Vec<u32>> {
-        let names: Vec<(String, u32)> =
-            self.names.iter().filter(|name| !self.sites.contains(&name.0)).cloned().collect();
+    /// The names in the question other than sites.
+    fn section_names(&mut self) -> Vec<SectionName> {
+        let text = self.question_text.clone();
+        let words = tokens(&text);
+        let mut runs: Vec<Vec<&Token>> = Vec::new();
+        for word in words.iter().skip(1).filter(|word| is_of_name(&text, word)) {
+            match runs.last_mut() {
+                Some(run) if run.last().is_some_and(|last| touches(&text, last, word)) => {
+                    run.push(word);
+                }
+                _ => runs.push(vec![word]),
+            }
+        }
+        let known: Vec<u32> = self
+            .names
+            .iter()
+            .filter(|name| !self.sites.contains(&name.0))
+            .map(|name| name.1)
+            .collect();
         let mut all = Vec::new();
-        for (name, word) in names {
-            let mut ids: Vec<u32> = numbers_of_name(&self.question_text, &name)
-                .iter()
-                .map(|it| self.lexicon.id(it))
-                .collect();
-            ids.push(word);
+        for run in runs {
+            let words: Vec<String> = run.iter().map(|word| word.text.clone()).collect();
+            let mut ids: Vec<u32> = words.iter().map(|word| self.lexicon.id(word)).collect();
+            let Some(key) = ids.iter().rev().find(|id| known.contains(id)).copied() else {
+                continue;
+            };
             ids.sort_unstable();
             ids.dedup();
-            all.push(ids);
+            all.push(SectionName { words, ids, key });
         }
         all
     }
 }
 
-/// The words with digits that belong to a name in a question: in it, or right behind it.
-fn numbers_of_name(question: &str, name: &str) -> Vec<String> {
-    let lower = question.to_lowercase();
-    let Some(start) = lower.find(name) else {
-        return Vec::new();
+/// The sentence that is the title of a page.
+fn title_place(page: &Page) -> Option<usize> {
+    let is_title = |at: &usize| {
+        page.sentences()[*at].kind == BlockKind::Heading
+            && heading_key(page.sentence(*at)) == heading_key(&page.title)
     };
-    let end = start + name.len();
-    let has_digit = |text: &str| text.contains(|c: char| c.is_ascii_digit());
-    let mut numbers = Vec::new();
-    let mut reached = end;
-    for token in tokens(&lower).into_iter().filter(|token| token.span.start >= start) {
-        let follows = token.span.start >= end && lower[reached..token.span.start].trim().is_empty();
-        if has_digit(&token.text) && (token.span.end <= end || follows) {
-            reached = token.span.end.max(end);
-            numbers.push(token.text);
-        } else if token.span.start >= end {
-            break;
-        }
-    }
-    numbers
+    (0..page.sentences().len().min(OPENING_SENTENCES)).find(is_title)
+}
+
+/// Whether nothing stands between two words of a text.
+fn touches(text: &str, one: &Token, next: &Token) -> bool {
+    text[one.span.end..next.span.start].trim().is_empty()
+}
+
+fn heading_key(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+/// Whether a heading reads as a name: it has a digit, or several words which all begin with a capital.
+fn reads_as_name(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    has_digit(text)
+        || words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
 }
 
 /// Whether the sorted `ids` contain all of `name`.
@@ -133,8 +234,8 @@ fn has_all(ids: &[u32], name: &[u32]) -> bool {
 /// The headings of a page other than its title, by sentence, with levels. One whose text recurs stands below one of the same
 /// level whose text does not: "Warranty" of each machine.
 fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
-    let key = |at: usize| page.sentence(at).trim().to_lowercase();
-    let title = page.title.trim().to_lowercase();
+    let key = |at: usize| heading_key(page.sentence(at));
+    let title = heading_key(&page.title);
     let all = page.sentences().iter().enumerate();
     let headings = all.filter(|(_, sentence)| sentence.kind == BlockKind::Heading);
     let headings: Vec<(usize, u8)> = headings
@@ -154,6 +255,27 @@ fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
 }
 
 impl Sections {
+    /// Marks the headings beside those in `among` that are on other things: those that read as names, and those whose sections have
+    /// the headings of `parts`, as those of each machine in a manual have. "General" stays.
+    fn mark_others(
+        &mut self,
+        page: &Page,
+        among: &BTreeSet<(u8, Option<usize>)>,
+        parts: &BTreeSet<String>,
+    ) {
+        let alike: BTreeSet<usize> = self
+            .headings
+            .iter()
+            .filter(|heading| parts.contains(&heading_key(page.sentence(heading.at))))
+            .filter_map(|heading| heading.parent)
+            .collect();
+        for (nth, heading) in self.headings.iter_mut().enumerate() {
+            let beside = !heading.named && among.contains(&(heading.level, heading.parent));
+            let reads_as_name = || reads_as_name(page.sentence(heading.at));
+            heading.other |= beside && (alike.contains(&nth) || reads_as_name());
+        }
+    }
+
     /// The headings above sentence `n`, the innermost first.
     fn above(&self, n: usize) -> impl Iterator<Item = &SectionHeading> {
         let last = self.headings.partition_point(|heading| heading.at < n).checked_sub(1);
@@ -161,9 +283,10 @@ impl Sections {
         std::iter::successors(first, |heading| heading.parent.map(|nth| &self.headings[nth]))
     }
 
-    /// The words of the headings above sentence `n`.
+    /// The words of the headings above sentence `n`, and of the names that it is about although no heading has them.
     pub(super) fn words_above(&self, n: usize) -> Vec<u32> {
         let mut ids: Vec<u32> = self.above(n).flat_map(|heading| &heading.ids).copied().collect();
+        ids.extend(self.names_meant(n));
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -174,14 +297,37 @@ impl Sections {
         self.headings.iter().map(|heading| heading.at)
     }
 
-    /// The heading above sentence `n` that has a name of the question, by its sentence.
+    /// The heading above sentence `n` that has a name of the question, or the title if it is one, by its sentence.
     fn naming(&self, n: usize) -> Option<usize> {
-        self.above(n).find(|heading| heading.named).map(|heading| heading.at)
+        let nearest = self.above(n).find(|heading| heading.named || heading.other);
+        match nearest {
+            Some(heading) => heading.named.then_some(heading.at),
+            None => self.title,
+        }
+    }
+
+    /// The words of the names of the question, if sentence `n` stands beside the sections that they head and in none on another thing:
+    /// what a manual says of all machines.
+    fn names_meant(&self, n: usize) -> Vec<u32> {
+        let of_one = self.above(n).any(|heading| heading.named || heading.other);
+        let names = self.names.iter().filter(|_| !of_one && self.above(n).next().is_some());
+        names.flat_map(|name| &name.ids).copied().collect()
+    }
+
+    /// Sentence `n` after the headings that say what it is about, for comparing its meaning: "Kestrel 45: Noise: It makes 47 dB."
+    pub(super) fn with_headings(&self, page: &Page, n: usize, claim: &str) -> String {
+        let Some(naming) = self.naming(n).filter(|naming| Some(*naming) != self.title) else {
+            return claim.to_owned();
+        };
+        let nearest = self.above(n).next().map(|heading| heading.at).filter(|at| *at != naming);
+        let above = std::iter::once(naming).chain(nearest);
+        let above = above.map(|at| page.sentence(at).trim_end_matches(['.', ':']));
+        above.chain([claim]).collect::<Vec<_>>().join(": ")
     }
 
     /// The heading above sentence `n`, whose words are `own`, that names what the sentence is about and the sentence does not.
     pub(super) fn subject_of(&self, n: usize, own: &[u32]) -> Option<usize> {
-        let names_itself = self.names.iter().any(|name| has_all(own, name));
+        let names_itself = self.names.iter().any(|name| has_all(own, &name.ids));
         self.naming(n).filter(|_| !names_itself)
     }
 
@@ -192,16 +338,14 @@ impl Sections {
         self.naming(n).or_else(|| asked().map(|heading| heading.at))
     }
 
-    /// Whether sentence `n`, whose words are `own`, stands in a section on another thing than the question names: a section
-    /// beside it has the name as its heading.
-    pub(super) fn is_on_other_name(&self, n: usize, own: &[u32]) -> bool {
-        let is_other = |it: &SectionHeading| {
-            let beside = self.named_among.get(&(it.level, it.parent));
-            beside.is_some_and(|has_sections| *has_sections || it.reads_as_name)
-        };
-        !self.named_among.is_empty()
-            && self.above(n).any(is_other)
-            && self.naming(n).is_none()
-            && !self.names.iter().any(|name| has_all(own, name))
+    /// Whether sentence `n`, whose words are `own`, is about another thing than the question names: it stands in a section on one,
+    /// or has a name that only begins as the one of the question does.
+    pub(super) fn is_on_other_name(&self, page: &Page, n: usize, own: &[u32]) -> bool {
+        let mut named = self.names.iter().filter(|name| has_all(own, &name.ids)).peekable();
+        if named.peek().is_some() {
+            return named.all(|name| name.has_number() && name.is_longer_in(page.sentence(n)));
+        }
+        let nearest = self.above(n).find(|heading| heading.named || heading.other);
+        nearest.is_some_and(|heading| heading.other)
     }
 }

@@ -72,7 +72,7 @@ impl RelevanceScorer {
         let page = reading.page;
         let mut out = PageEvidence::default();
         let mut found: Vec<SentenceMatch> = Vec::new();
-        let sections = self.sections(page, lines);
+        let sections = &lines.sections;
         let taken_in = lines.lines.iter().map(|line| line.0).chain(sections.places());
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let elsewhere = self.far_from_subject(lines);
@@ -96,17 +96,20 @@ impl RelevanceScorer {
                         led = 0.0;
                     }
                 }
-                Some(_) if sections.is_on_other_name(*n, own) => {}
+                Some(_) if sections.is_on_other_name(page, *n, own) => {}
                 Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
+                    let compared = claim_text(page.sentence(*n), &self.words.sentence);
+                    let compared = sections.with_headings(page, *n, &compared);
                     let around = SentenceContext::new(lines, at, &headings);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let sound = |index: &usize| !poisoned.contains(index);
                     let subject = sections.subject_of(*n, own).filter(sound);
                     let antecedent = sections.antecedent_of(*n).filter(sound);
-                    let around = SentenceContext { before, subject, antecedent, ..around };
+                    let around =
+                        SentenceContext { before, subject, antecedent, compared, ..around };
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
@@ -188,8 +191,7 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        let own_claim = claim_text(page.sentence(n), words);
-        let similarity = self.similarity(&own_claim);
+        let similarity = self.similarity(&around.compared);
         // What means what is asked need not name the subject, but has a name and a word of the question, or a related one.
         let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)
             && self.names_asked(&around.wide)
@@ -235,7 +237,7 @@ impl RelevanceScorer {
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };
-        self.copy_similarity(&own_claim, &claim);
+        self.copy_similarity(&around.compared, &claim);
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,
@@ -278,8 +280,7 @@ impl RelevanceScorer {
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
             headed: around.headed,
             heading_text: around.heading_text,
-            similarity: self
-                .similarity(&claim_text(page.sentence(span.last), &self.words.sentence)),
+            similarity: self.similarity(&around.compared),
         };
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
@@ -515,9 +516,10 @@ fn widen(
         return Some(span);
     }
     let Some(first) = around.before.filter(|at| is_antecedent(page, *at, n, words)) else {
-        // "It has …" opens a section.
+        // "It has …" opens a section, or follows another "It …".
         let opens = n.checked_sub(1).is_none_or(|at| {
-            page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n)
+            let heads = page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n);
+            heads || leans_on_previous(page.sentence(at), words)
         });
         span.heading = around.antecedent.filter(|_| opens);
         return span.heading.is_some().then_some(span);

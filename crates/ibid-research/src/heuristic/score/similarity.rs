@@ -28,7 +28,8 @@ impl RelevanceScorer {
                     fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
                 };
                 let numbers = sentences.lines.iter().map(|line| &line.0).filter(fit);
-                numbers.map(|n| claim_text(page.sentence(*n), words)).collect()
+                let claim = |n: &usize| claim_text(page.sentence(*n), words);
+                numbers.map(|n| sentences.sections.with_headings(page, *n, &claim(n))).collect()
             })
             .collect();
         // A sentence of each page in turn, so that a long page leaves room for the others.

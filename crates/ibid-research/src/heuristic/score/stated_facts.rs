@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use ibid_core::domain::{Evidence, Page, Stance};
 
+use super::assertion::AssertionWords;
 use super::best_sentences::SentenceMatch;
 use super::limits::PAGE_CUT;
 use super::page::PageInput;
@@ -11,7 +12,8 @@ use super::scorer::RelevanceScorer;
 use super::stance::Said;
 use crate::changed_fact::changed_sentences;
 use crate::heuristic::asked_fact::StatedFact;
-use crate::heuristic::sentence::{SentenceText, claim_text, has_doubt_words};
+use crate::heuristic::lexicon::spaced;
+use crate::heuristic::sentence::{SentenceText, claim_text, has_denial, has_doubt_words};
 use crate::thresholds::{MIN_COPIED_WORDS, MIN_EVIDENCE_SCORE};
 
 /// Maximum number of words of a sentence that is quoted for a fact.
@@ -31,11 +33,18 @@ impl RelevanceScorer {
             .as_ref()
             .filter(|question| question.is_subject_of(&page.title, page.text().expose()));
         let on_page = subject.is_some();
+        let words = &self.words.sentence;
+        let asserted = AssertionWords::new(words);
         let states = |n: usize| {
             if let Some(changed) = self.changed.get(&(reading.source, n)) {
                 return Some((n, changed.clone()));
             }
             let sentence = page.sentence(n);
+            let lower = spaced(sentence);
+            // "It is a myth that it was built in 1925" and "it was not built in 1925" state no date.
+            if has_denial(&lower, words) || asserted.asserted(&lower) != lower {
+                return None;
+            }
             let short = sentence.split_whitespace().count() <= MAX_FACT_WORDS;
             let question = self.fact_question.as_ref().filter(|_| short)?;
             Some((n, question.stated_in(sentence, on_page)?))

@@ -118,11 +118,9 @@ fn print_end(
     }
     match exit {
         ExitStatus::NoAnswer => {
-            console.eprint_line(&format!(
-                "{} no answer: found nothing relevant in {}",
-                console.err.yellow("○"),
-                pages_read_text(run.pages)
-            ));
+            let why = json::failure(run, exit.subtype());
+            let why = why.as_ref().map_or_else(String::new, |why| format!(": {}", why.chain()));
+            console.eprint_line(&format!("{} no answer{why}", console.err.yellow("○")));
             console.eprint_line(&format!(
                 "{} {}",
                 console.err.style("1;36", "hint:"),
@@ -148,14 +146,6 @@ fn print_end(
         if !summary.is_empty() {
             console.eprint_line(&summary);
         }
-    }
-}
-
-fn pages_read_text(n: u32) -> String {
-    match n {
-        0 => "any source".to_owned(),
-        1 => "the one page read".to_owned(),
-        n => format!("the {n} pages read"),
     }
 }
 

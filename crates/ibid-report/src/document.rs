@@ -570,7 +570,7 @@ fn source_entry(report: &Report, it: &Source) -> Vec<InlineSpan> {
     if !ids.is_empty() {
         after += &format!(" · {}", plain_line(&ids));
     }
-    after += &format!(" · {}", phrases::source_kind_label(it.kind));
+    after += &format!(" · {}", phrases::source_kind_label(it));
     if let Some(trust) = &it.trust {
         after += &format!(" · trust {:.2}", trust.score);
         if let Some(newer) = trust.replaced_by {

@@ -418,7 +418,7 @@ fn sources(out: &mut String, it: &Report) {
         if !ids.is_empty() {
             let _ = write!(out, " · {}", escape::markdown(&ids));
         }
-        let _ = write!(out, " · {}", source_kind_label(source.kind));
+        let _ = write!(out, " · {}", source_kind_label(source));
         if let Some(trust) = &source.trust {
             let _ = write!(out, " · trust {:.2}", trust.score);
             if let Some(newer) = trust.replaced_by {

@@ -52,8 +52,9 @@ pub fn replaced_note(it: &Report, newer: SourceId) -> String {
 }
 
 /// The kind of a source, in words.
-pub(crate) fn source_kind_label(it: SourceKind) -> &'static str {
-    match it {
+pub fn source_kind_label(it: &Source) -> &'static str {
+    match it.kind {
+        _ if it.url.starts_with("mcp://") => "MCP server",
         SourceKind::Web => "web page",
         SourceKind::Pubmed => "PubMed",
         SourceKind::Scholar => "scholarly work",

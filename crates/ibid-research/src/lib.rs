@@ -78,7 +78,7 @@ use write::Revision;
 use std::collections::BTreeSet;
 
 use ibid_core::Result;
-use ibid_core::domain::{Brief, OutputMode, Plan, QueryExpansion, Question, Report, RunId};
+use ibid_core::domain::{Brief, Claim, OutputMode, Plan, QueryExpansion, Question, Report, RunId};
 use ibid_core::ports::{EventLog, NoSteering, Providers, RoleModels};
 use ibid_core::record::{Event, Phase};
 
@@ -151,8 +151,8 @@ pub async fn research(
     if question.mode == OutputMode::Evidence {
         report.results = excerpts::build_excerpts(&brief, state)?;
     }
-    if question.mode == OutputMode::Answer && report.answer.is_none() {
-        return Err(write::no_evidence_error(&brief, state)?);
+    if question.mode == OutputMode::Answer && report.one_line_answer().is_none() {
+        return Err(write::no_answer_error(state, report.short.first().map(Claim::text))?);
     }
     log.emit(Event::ReportReady { report: Box::new(report.clone()) });
     log.flush().await?;

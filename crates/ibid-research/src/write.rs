@@ -94,7 +94,7 @@ pub(crate) async fn compose(
     let state = &research.state;
     let draft = heuristic::compose::compose_report(question, brief, state, &mut research.scorer)?;
     let Some(mut draft) = draft else {
-        return Err(no_evidence_error(brief, state)?);
+        return Err(no_evidence_error(state)?);
     };
     draft.title = heuristic::instructions::without_instructions(&draft.title)?;
     let role = ModelRole::Writer;
@@ -572,15 +572,26 @@ impl<'a> WriteContext<'a> {
 }
 
 /// The error when nothing that was read answers the question.
-pub(crate) fn no_evidence_error(brief: &Brief, state: &ResearchState) -> Result<Error> {
+pub(crate) fn no_evidence_error(state: &ResearchState) -> Result<Error> {
     let words = &prompts::phrases()?.nothing;
     let pages = state.usage.pages;
-    let hint = match pages {
-        0 => words.hint_no_pages.clone(),
-        1 => words.hint_one_page.clone(),
-        _ => fill_template(&words.hint, &[("pages", &pages.to_string())]),
+    let (why, hint) = match pages {
+        0 => (&words.none_found_no_pages, &words.hint_no_pages),
+        1 => (&words.none_found_one_page, &words.hint_one_page),
+        _ => (&words.none_found, &words.hint),
     };
-    let asked: String = brief.question.chars().take(200).collect();
-    Ok(Error::new(ErrorKind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
-        .with_hint(hint))
+    let filled = |template: &str| fill_template(template, &[("pages", &pages.to_string())]);
+    Ok(Error::new(ErrorKind::NotFound, filled(why)).with_hint(filled(hint)))
+}
+
+/// The error when an answer of one line is wanted and there is none: it quotes `nearest`, what only comes near the question.
+pub(crate) fn no_answer_error(state: &ResearchState, nearest: Option<&str>) -> Result<Error> {
+    let error = no_evidence_error(state)?;
+    let Some(nearest) = nearest else {
+        return Ok(error);
+    };
+    let words = &prompts::phrases()?.nothing;
+    let why = fill_template(&words.nearest, &[("passage", nearest)]);
+    let hint = error.hint().unwrap_or_default().to_owned();
+    Ok(Error::new(ErrorKind::NotFound, why).with_hint(hint))
 }

@@ -143,6 +143,13 @@ fn a_sentence_that_answers_nothing_is_only_the_nearest() {
     let said = desk.ibid(&["show", "last"]).out;
     assert!(said.contains("Nearest passage") && !said.contains("Short answer"), "{said}");
 
+    let line = desk.ibid(&["answer", heating, "--folder", &library, "--model", "none", "-q"]);
+    assert_eq!((line.code, line.out.as_str()), (3, ""), "{}", line.err);
+    assert!(line.err.contains("no sentence that was read answers the question"), "{}", line.err);
+    let unknown = "How many beehives stand on the library roof in Halvern?";
+    let found: Value = serde_json::from_str(&ask(unknown, "--json")).unwrap();
+    assert_ne!(found["nearest_only"], false, "{found}");
+
     let cost = "How long does the waterproofing membrane under a green roof last?";
     let found: Value = serde_json::from_str(&ask(cost, "--json")).unwrap();
     assert_eq!(found["nearest_only"], false, "{found}");

@@ -177,3 +177,85 @@ fn a_heading_that_gives_orders_is_not_quoted() {
     let warranty = from_manual(&text, "How long is the warranty of the Kestrel 45?");
     assert!(!warranty.contains("ignore"), "{warranty}");
 }
+
+const FAULTS: &str = "# Faults and prices of the engines
+
+## General
+
+Rinse the cooling pipe every two weeks. The cable of every engine is 1.8 metres long.
+
+## Kestrel 20
+
+It draws 190 watts.
+
+## Kestrel 20 Sport
+
+It draws 240 watts.
+
+## Kestrel 45
+
+It draws 310 watts.
+
+## Other than the Kestrel 20
+
+It draws 999 watts.
+
+## Faults
+
+| Lamp | Cause | What to do |
+| --- | --- | --- |
+| E1 | The tank is empty | Fill it |
+| E3 | The pipe is blocked | Rinse it with warm water |
+
+## Work
+
+| Measure | Years to build | Cost in euros |
+| --- | --- | --- |
+| More engines for the club | 15 | 2800 |
+";
+
+#[test]
+fn a_short_statement_is_quoted_under_the_name_that_it_is_about() {
+    for (name, watts) in [("Kestrel 20", "190"), ("Kestrel 20 Sport", "240"), ("Kestrel 45", "310")]
+    {
+        let draws = from_manual(FAULTS, &format!("How many watts does the {name} draw?"));
+        assert!(draws.contains(&format!("{name}: It draws {watts} watts.")), "{draws}");
+        let others = ["190", "240", "310", "999"].iter().filter(|it| draws.contains(**it)).count();
+        assert_eq!(others, 1, "{draws}");
+    }
+    let rinse = from_manual(FAULTS, "How often must the cooling pipe of the Kestrel 45 be rinsed?");
+    assert!(rinse.contains("every two weeks"), "{rinse}");
+}
+
+#[test]
+fn a_row_named_by_a_code_is_told_whole() {
+    for asked in ["What does E3 mean?", "What should I do about E3?"] {
+        let told = from_manual(FAULTS, asked);
+        assert!(told.contains("E3 – Cause: The pipe is blocked"), "{asked}: {told}");
+        assert!(told.contains("Rinse it with warm water"), "{asked}: {told}");
+    }
+    assert_eq!(from_manual(FAULTS, "What does E9 mean?"), "");
+}
+
+#[test]
+fn when_is_not_answered_with_a_figure_that_is_no_time() {
+    let told = from_manual(FAULTS, "When does the club get more engines?");
+    assert!(!told.contains("2800"), "{told}");
+}
+
+#[test]
+fn heights_of_two_sources_that_differ_are_a_disagreement() {
+    let desk = TestHome::new();
+    desk.write(
+        "hills/orla.md",
+        "# Mount Orla\n\nMount Orla is a hill of limestone. It is 1,911 metres high.\n",
+    );
+    let valley =
+        "# The valley\n\nThe valley is green. The highest point is Mount Orla at 1,904 metres.\n";
+    desk.write("hills/valley.md", valley);
+    let folder = desk.path("hills").display().to_string();
+    let asked = ["How high is Mount Orla?", "--folder", &folder, "--model", "none", "-q"];
+    let told = desk.ibid(&asked).out;
+    assert!(told.contains("**1,904 metres**") && told.contains("**1,911 metres**"), "{told}");
+    assert!(!told.contains("Mount Orla: Mount Orla"), "{told}");
+}

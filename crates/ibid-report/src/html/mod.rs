@@ -17,7 +17,7 @@ pub use chart_drawing::{ChartDrawing, ChartMark, ChartShape};
 pub use diagram::{Diagram, DiagramNode, mermaid};
 pub use report_body::ReportBody;
 pub use shared_report::{has_local, render_shared};
-pub use source_card::{SourceCard, kind_label, url_file_name};
+pub use source_card::{SourceCard, url_file_name};
 pub use source_text::{live_url, passage_location, source};
 pub use standalone::{VIEWER_POLICY, content_security_policy, render_standalone};
 pub use style::STYLE;

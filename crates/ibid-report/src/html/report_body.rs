@@ -13,7 +13,9 @@ use super::view_models::{
 };
 use crate::escape::{single_line, web_url};
 use crate::markdown::is_verbatim;
-use crate::phrases::{applied_checks, checks_line, local_path, one_source_note, pluralize};
+use crate::phrases::{
+    applied_checks, checks_line, local_path, one_source_note, pluralize, source_kind_label,
+};
 use crate::{PagesByHash, introduction};
 use ibid_core::domain::{
     Citation, Claim, ClaimId, ComparisonRow, ComparisonTable, Excerpt, OutputMode, Passage, Ratio,
@@ -285,7 +287,7 @@ fn quote(
         words: single_line(passage.text().expose()),
         title: single_line(&source.title),
         about: source_card::venue_and_date(source),
-        kind: source_card::kind_class_and_label(source.kind).1,
+        kind: source_kind_label(source),
         place: passage_location(passage, pages),
         live: live_url(source, passage),
         stored: stored.filter(|_| page.is_some()).map(|it| format!("{it}{k}#quote")),

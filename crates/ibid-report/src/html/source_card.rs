@@ -1,7 +1,7 @@
 //! A source card: the work, its link, its trust score, and its record for reference managers.
 use super::source_text::{display_title, source};
 use crate::escape::{single_line, web_url};
-use crate::phrases::{id_list, local_path, replaced_note, source_file_name};
+use crate::phrases::{id_list, local_path, replaced_note, source_file_name, source_kind_label};
 use ibid_core::domain::{Claim, Report, Source, SourceKind};
 
 /// A cited work.
@@ -39,20 +39,15 @@ pub struct SourceCard {
     pub coins: String,
 }
 
-/// The CSS class and the label of a kind of source.
-pub(super) fn kind_class_and_label(it: SourceKind) -> (&'static str, &'static str) {
+/// The CSS class of a kind of source.
+fn kind_class(it: SourceKind) -> &'static str {
     match it {
-        SourceKind::Web => ("web", "web page"),
-        SourceKind::Pubmed => ("pubmed", "PubMed"),
-        SourceKind::Scholar => ("scholar", "scholarly work"),
-        SourceKind::News => ("news", "news"),
-        SourceKind::Local => ("local", "local document"),
+        SourceKind::Web => "web",
+        SourceKind::Pubmed => "pubmed",
+        SourceKind::Scholar => "scholar",
+        SourceKind::News => "news",
+        SourceKind::Local => "local",
     }
-}
-
-/// The label of a kind of source.
-pub fn kind_label(it: SourceKind) -> &'static str {
-    kind_class_and_label(it).1
 }
 
 /// The venue and the date of a work.
@@ -77,7 +72,7 @@ impl SourceCard {
     /// The card of the `n`-th work, from 1.
     pub fn from_report(report: &Report, n: usize) -> Option<SourceCard> {
         let it = source(report, u32::try_from(n).ok()?)?;
-        let (class, word) = kind_class_and_label(it.kind);
+        let (class, word) = (kind_class(it.kind), source_kind_label(it));
         let link = web_url(&it.url);
         let host = match &link {
             Some(url) => url::Url::parse(url)

@@ -4,18 +4,18 @@ use crate::prompts::Facet;
 use crate::thesaurus;
 use crate::thresholds::{
     COMPARING_FIT, DATE_FOR_RECURRING_WEIGHT, DEFINITION_WITHOUT_DISTINCTION_FIT,
-    DIMENSION_WITHOUT_UNIT_FIT, FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT,
-    LESSENING_WEIGHT, LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS,
-    LOOSE_DEFINITION_FIT, MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NO_UNIT_FIT,
-    NOT_COMPARING_FIT, NOVELTY_FACTOR, NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT,
-    ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT, OPEN_NOVELTY_WEIGHT, OTHER_DIMENSION_FIT,
-    OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT, UNDECIDED_FIT,
-    UNNAMED_DIMENSION_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
+    FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT, LESSENING_WEIGHT,
+    LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS, LOOSE_DEFINITION_FIT,
+    MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NO_UNIT_FIT, NOT_COMPARING_FIT, NOVELTY_FACTOR,
+    NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT,
+    OPEN_NOVELTY_WEIGHT, OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT,
+    UNDECIDED_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{Number, content_stems, is_stop_word, stem, tokens};
 
+use super::dimension::Dimension;
 use super::lexicon::has_phrase;
 use super::sentence::{has_number, is_imperative, measures, names_month, years};
 
@@ -330,115 +330,6 @@ fn is_share_of_another(named: &[String], figure: &Number, rest: &str) -> bool {
                 .any(|own| named.iter().any(|it| it == own))
     };
     figure.unit.as_deref() == Some("%") && !whole.is_empty() && !whole.iter().any(is_named)
-}
-
-/// What "how deep" and "how heavy" ask for.
-struct Dimension {
-    /// The words that ask for it.
-    asks: &'static [&'static str],
-    /// Stems of the words that state it.
-    stems: &'static [&'static str],
-    /// Its units.
-    units: &'static [&'static str],
-}
-
-const LENGTHS: &[&str] = &[
-    "mm",
-    "cm",
-    "m",
-    "km",
-    "µm",
-    "nm",
-    "metre",
-    "meter",
-    "centimetre",
-    "centimeter",
-    "millimetre",
-    "millimeter",
-    "kilometre",
-    "kilomet",
-    "inch",
-    "foot",
-    "feet",
-    "ft",
-    "mile",
-    "yard",
-];
-
-const TIMES: &[&str] =
-    &["second", "minut", "hour", "h", "dai", "day", "week", "month", "year", "decad", "centuri"];
-
-const DIMENSIONS: &[Dimension] = &[
-    Dimension {
-        asks: &["how deep", "how thick"],
-        stems: &["deep", "depth", "thick"],
-        units: LENGTHS,
-    },
-    Dimension {
-        asks: &["cost", "costs", "price"],
-        stems: &["cost", "price", "pay", "paid", "charg", "fee"],
-        units: &["€", "$", "£", "¥", "euro", "dollar", "pound", "eur", "usd", "gbp", "cent"],
-    },
-    Dimension {
-        asks: &["how high", "how tall"],
-        stems: &["high", "height", "tall", "elev", "altitud"],
-        units: LENGTHS,
-    },
-    Dimension {
-        asks: &["how wide", "how broad"],
-        stems: &["wide", "width", "broad", "diamet", "across"],
-        units: LENGTHS,
-    },
-    Dimension { asks: &["how far"], stems: &["far", "distanc", "away", "from"], units: LENGTHS },
-    Dimension {
-        asks: &["how heavy", "how much does it weigh"],
-        stems: &["heavi", "weigh", "weight", "mass", "load"],
-        units: &["mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram"],
-    },
-    Dimension {
-        asks: &["how hot", "how cold", "how warm"],
-        stems: &["temperatur", "hot", "warm", "cold"],
-        units: &["°c", "°f", "°", "k", "degre", "celsiu"],
-    },
-    Dimension {
-        asks: &[
-            "how long do",
-            "how long does",
-            "how long did",
-            "how long will",
-            "how long must",
-            "how long can",
-            "how long should",
-            "how many years",
-        ],
-        stems: &["last", "life", "lifetim", "lifespan", "durat", "live", "surviv", "take", "took"],
-        units: TIMES,
-    },
-    Dimension { asks: &["how old"], stems: &["old", "age"], units: TIMES },
-];
-
-impl Dimension {
-    fn from_question(lower: &str) -> Option<&'static Dimension> {
-        let padded = format!("{lower} ");
-        DIMENSIONS
-            .iter()
-            .find(|dimension| dimension.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
-    }
-
-    /// Best where a number has such a unit and the dimension is named. A number of another kind is not an answer.
-    fn fit(&self, text: &str) -> f32 {
-        let found = measures(text);
-        let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());
-        let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(of_it));
-        let named =
-            tokens(text).iter().any(|token| self.stems.contains(&stem(&token.text).as_str()));
-        match (measured, named) {
-            (true, true) => 1.0,
-            (true, false) => UNNAMED_DIMENSION_FIT,
-            (false, true) => DIMENSION_WITHOUT_UNIT_FIT,
-            (false, false) => OTHER_DIMENSION_FIT,
-        }
-    }
 }
 
 fn figure_fit(text: &str) -> f32 {

@@ -13,7 +13,7 @@ use crate::thresholds::{
     MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT,
     MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE,
     MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB,
-    MIN_STEP_FIT, MIN_STEP_SCORE,
+    MIN_STEP_FIT, MIN_STEP_SCORE, UNKNOWN_THING_PROBABILITY,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -94,7 +94,8 @@ pub(crate) fn compose_report(
     }
     let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
     let listed = best.is_some_and(|best| best.headed || best.listed);
-    let alone = parts.is_empty() && verdict.is_none() && row.is_none() && !listed;
+    let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
+    let alone = parts.is_empty() && verdict.is_none() && !has_row && !listed;
     let nearest_only = alone && mark_near(brief.kind, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
@@ -175,9 +176,12 @@ fn mark_near(
         !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
     let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
-    let near = alone
-        && confidence.level <= Confidence::Low
-        && likely.is_some_and(|it| it < MIN_ANSWER_PROBABILITY);
+    let least = if scorer.asks_of_unknown_thing() {
+        UNKNOWN_THING_PROBABILITY
+    } else {
+        MIN_ANSWER_PROBABILITY
+    };
+    let near = alone && confidence.level <= Confidence::Low && likely.is_some_and(|it| it < least);
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;

@@ -8,6 +8,7 @@ pub(crate) mod compose;
 mod conflict_reason;
 pub(crate) mod conflicts;
 mod confusables;
+mod dimension;
 mod directives;
 pub(crate) mod editions;
 pub(crate) mod injection;

@@ -6,8 +6,8 @@ use crate::thresholds::{
     LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
     MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
     MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
-    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
-    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_COUNTED_WORTH, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH,
+    WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -64,13 +64,11 @@ pub(crate) fn rank_points<'a>(
         // A figure is asked for as a figure: neither a heading nor its meaning makes one of a sentence.
         let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
             && fit < MIN_ANSWER_FIT;
-        if brief.kind == QuestionKind::When && has_denial(&lower, words) {
-            fit *= DENIED_DATE_FIT;
-        }
         fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
-        if brief.kind == QuestionKind::Comparison {
-            let sides = apart.iter().all(|it| it.is_in(&point.text));
-            fit = COMPARISON_FORM_WEIGHT * fit + if sides { COMPARISON_SIDES_WEIGHT } else { 0.0 };
+        match brief.kind {
+            QuestionKind::When if has_denial(&lower, words) => fit *= DENIED_DATE_FIT,
+            QuestionKind::Comparison => fit = comparison_fit(fit, &apart, &point.text),
+            _ => {}
         }
         let mut relevance = scorer.relevance(&point.text);
         let first = &notes.evidence[point.evidence[0]];
@@ -120,7 +118,8 @@ pub(crate) fn rank_points<'a>(
             it.worth += STANCE_BONUS;
         }
         if !it.has_head {
-            it.worth *= WITHOUT_HEAD_WORTH;
+            let counted = brief.kind == QuestionKind::Quantity;
+            it.worth *= if counted { WITHOUT_COUNTED_WORTH } else { WITHOUT_HEAD_WORTH };
         }
         if let Some(similar) = similarity {
             let words = scorer.aspect_words_share(&point.text).max(heading);
@@ -137,6 +136,12 @@ pub(crate) fn rank_points<'a>(
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
+}
+
+/// The fit of a text as a comparison, of its form and of whether it names all sides.
+fn comparison_fit(form: f32, sides: &[SideName], text: &str) -> f32 {
+    let all = sides.iter().all(|it| it.is_in(text));
+    COMPARISON_FORM_WEIGHT * form + if all { COMPARISON_SIDES_WEIGHT } else { 0.0 }
 }
 
 /// The title of the page that a point is from.

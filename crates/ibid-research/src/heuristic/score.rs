@@ -9,6 +9,7 @@ mod item_matchers;
 mod limits;
 mod model_view;
 mod page;
+mod page_sections;
 mod scorer;
 mod section_heading;
 mod sections;

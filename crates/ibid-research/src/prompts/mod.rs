@@ -283,6 +283,9 @@ words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: Strin
 words!(SynthesisWords { only_yes: String, only_no: String, replaced: String, further: String });
 words!(NothingWords {
     none_found: String,
+    none_found_one_page: String,
+    none_found_no_pages: String,
+    nearest: String,
     hint: String,
     hint_one_page: String,
     hint_no_pages: String,

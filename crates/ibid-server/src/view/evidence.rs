@@ -10,7 +10,8 @@ use ibid_core::ReadFailure;
 use ibid_core::domain::{Evidence, Report, Source, Stance, Traffic};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::{single_line, web_url};
-use ibid_report::html::{SourceCard, kind_label, url_file_name};
+use ibid_report::html::{SourceCard, url_file_name};
+use ibid_report::phrases::source_kind_label;
 
 /// Rows per page.
 const MAX_ROWS: usize = 300;
@@ -112,7 +113,7 @@ impl EvidencePage {
                 words: single_line(it.passage.text().expose()),
                 title: work.map_or_else(|| it.source.to_string(), |it| truncate(&it.title, 120)),
                 link: work.and_then(|work| web_url(&work.url)),
-                kind: work.map_or("", |work| kind_label(work.kind)),
+                kind: work.map_or("", |work| source_kind_label(work)),
                 date: work
                     .and_then(|work| work.date.as_deref())
                     .map(single_line)
@@ -313,7 +314,7 @@ impl DocumentRow {
             title: card.map_or_else(|| truncate(&source.title, 160), |card| card.title),
             link: web_url(&source.url),
             place: host(source),
-            kind: kind_label(source.kind),
+            kind: source_kind_label(source),
             class: "known",
             state: "reused".to_owned(),
             sentences: String::new(),

@@ -6,6 +6,7 @@
 //! `evals conflicts` measures it.
 mod amounts;
 mod dates;
+mod dimensions;
 mod expansions;
 mod kind_difference;
 mod kinds;
@@ -14,6 +15,7 @@ mod places;
 mod words;
 
 use super::text_answer::AnswerType;
+use crate::heuristic::dimension::{Dimension, figures_differ};
 use crate::thresholds::ROUNDING_TOLERANCE;
 use ibid_core::Result;
 use ibid_core::domain::Page;
@@ -71,6 +73,8 @@ pub(crate) struct FactQuestion {
     relation: Vec<String>,
     /// Those of them that name a measure.
     measured: Vec<String>,
+    /// The dimension that is asked for, if the thing keeps it.
+    dimension: Option<&'static Dimension>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +112,10 @@ enum FactValue {
         value: f64,
         unit: Option<String>,
         years: Vec<u32>,
+    },
+    Dimension {
+        value: f64,
+        unit: String,
     },
     Kind {
         words: Vec<String>,
@@ -205,6 +213,8 @@ impl FactQuestion {
             shown: words.slice(*first, *last).to_owned(),
             relation,
             measured,
+            dimension: Dimension::from_question(&question.to_lowercase())
+                .filter(|dimension| dimension.is_lasting()),
         }))
     }
 
@@ -236,7 +246,9 @@ impl FactQuestion {
             FactType::Date => self.date_in(&words, on_page),
             FactType::Name => self.name_stated_in(&words, on_page),
             FactType::Place => self.place_in(&words),
-            FactType::Amount => self.amount_in(&words, on_page),
+            FactType::Amount => {
+                self.amount_in(&words, on_page).or_else(|| self.dimension_in(&words, on_page))
+            }
             FactType::Expansion => self.expansion_in(&words),
             FactType::Kind => self.kind_in(&words),
         }
@@ -327,6 +339,10 @@ impl StatedFact {
                     || years.iter().any(|it| other_years.contains(it));
                 alike && times && apart > ROUNDING_TOLERANCE
             }
+            (
+                FactValue::Dimension { value, unit },
+                FactValue::Dimension { value: other_value, unit: other_unit },
+            ) => unit == other_unit && figures_differ(*value, *other_value),
             (
                 FactValue::Kind { words: a, by_modifier, in_sport },
                 FactValue::Kind { words: b, .. },

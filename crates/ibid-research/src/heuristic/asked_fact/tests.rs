@@ -138,3 +138,20 @@ fn an_event_is_dated_in_its_title() {
     let title = "Battle of Ramla (1105) The third battle lasted for a day.";
     assert_eq!(shown(asked, title), Some("1105".to_owned()));
 }
+
+#[test]
+fn a_dimension_differs_by_more_than_its_rounding() {
+    let asked = "How high is Mount Orla?";
+    let long = "Mount Orla is a limestone mountain. It is 1,911 metres high.";
+    assert_eq!(shown(asked, long), Some("1,911 metres".to_owned()));
+    let at = "The highest point is Mount Orla at 1,904 metres.";
+    assert_eq!(shown(asked, at), Some("1,904 metres".to_owned()));
+    assert!(differ(asked, long, at));
+    assert!(!differ(asked, at, "Mount Orla rises to a height of about 1,900 metres."));
+    assert!(!differ(asked, at, "Mount Orla is 6,247 feet high."));
+    assert_eq!(shown(asked, "Mount Orla has a path 1,200 metres long."), None);
+    assert_eq!(
+        shown("How heavy is the Orla bell?", "The Orla bell weighs 340 kg."),
+        Some("340 kg".to_owned())
+    );
+}

@@ -1,72 +1,48 @@
 //! The sections of a page: which headings stand above a sentence, and which sections are on another thing than the question
 //! names. In a manual for three machines "It has a warranty of two years" is about the machine of its heading.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use ibid_core::domain::words::{Token, is_stop_word, tokens};
-use ibid_core::domain::{BlockKind, Page};
-
-use super::scorer::RelevanceScorer;
-
-/// The level of a heading whose level the document does not give: below all others.
-const UNKNOWN_LEVEL: u8 = 7;
-/// Length of a longer heading, in bytes: it is a paragraph that looks like one.
-const MAX_HEADING_BYTES: usize = 300;
-/// Sentences at the beginning of a page of which one is its title.
-const OPENING_SENTENCES: usize = 5;
-/// Words of a heading that names a thing to tell it from what follows.
-const CONTRASTS: [&str; 10] = [
-    "other",
-    "except",
-    "not",
-    "without",
-    "unlike",
-    "compared",
-    "versus",
-    "vs",
-    "instead",
-    "accessories",
-];
-/// Content words of a heading besides the name that it names.
-const MAX_WORDS_BESIDE_NAME: usize = 2;
+use ibid_core::domain::Page;
+use ibid_core::domain::words::{Token, tokens};
 
 /// A heading other than the title.
-struct SectionHeading {
+pub(super) struct SectionHeading {
     /// Its sentence.
-    at: usize,
-    level: u8,
+    pub(super) at: usize,
+    pub(super) level: u8,
     /// The heading of the section that contains this one.
-    parent: Option<usize>,
-    ids: Vec<u32>,
+    pub(super) parent: Option<usize>,
+    pub(super) ids: Vec<u32>,
     /// Whether it has a name of the question.
-    named: bool,
+    pub(super) named: bool,
     /// Whether it has a thing that the question names.
-    asked: bool,
+    pub(super) asked: bool,
     /// Whether the thing that it names is another one than the question names.
-    other: bool,
+    pub(super) other: bool,
 }
 
 /// The headings of a page in order.
 pub(super) struct Sections {
-    headings: Vec<SectionHeading>,
+    pub(super) headings: Vec<SectionHeading>,
     /// The sentence of the title, where the title is a name of the question.
-    title: Option<usize>,
+    pub(super) title: Option<usize>,
     /// The names of the question that head sections, or are the title.
-    names: Vec<SectionName>,
+    pub(super) names: Vec<SectionName>,
 }
 
 /// A name in a question, of one word or more.
 #[derive(Clone, PartialEq)]
-struct SectionName {
+pub(super) struct SectionName {
     /// Its words in lower case: "kestrel" and "45".
-    words: Vec<String>,
-    ids: Vec<u32>,
+    pub(super) words: Vec<String>,
+    pub(super) ids: Vec<u32>,
     /// The word without which nothing has the name; the others may stand in the title of the page.
-    key: u32,
+    pub(super) key: u32,
 }
 
 impl SectionName {
     /// Whether a name that begins with this one stands wherever this one stands in a text: "Kestrel 45 Pro" for "Kestrel 45".
-    fn is_longer_in(&self, text: &str) -> bool {
+    pub(super) fn is_longer_in(&self, text: &str) -> bool {
         let words = tokens(text);
         let goes_on = |end: usize| {
             words.get(end).is_some_and(|next| {
@@ -83,12 +59,12 @@ impl SectionName {
     }
 
     /// Whether a title is this name and no more.
-    fn is_title(&self, title: &str) -> bool {
+    pub(super) fn is_title(&self, title: &str) -> bool {
         tokens(title).iter().map(|it| &it.text).eq(&self.words)
     }
 
     /// Whether a text that has all its words has them beside each other.
-    fn is_whole_in(&self, text: &str) -> bool {
+    pub(super) fn is_whole_in(&self, text: &str) -> bool {
         let words = tokens(text);
         let mut places = words.windows(self.words.len());
         places.any(|window| window.iter().map(|it| &it.text).eq(&self.words))
@@ -100,122 +76,16 @@ impl SectionName {
     }
 }
 
-fn has_digit(text: &str) -> bool {
+pub(super) fn has_digit(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a word is written as part of a name: with a capital or a digit.
-fn is_of_name(text: &str, word: &Token) -> bool {
+pub(super) fn is_of_name(text: &str, word: &Token) -> bool {
     text[word.span.clone()].starts_with(|c: char| c.is_uppercase()) || has_digit(&word.text)
 }
 
-impl RelevanceScorer {
-    /// The sections of a page.
-    pub(super) fn sections(&mut self, page: &Page, title: &[u32]) -> Sections {
-        let (of_page, names): (Vec<SectionName>, Vec<SectionName>) =
-            self.section_names().into_iter().partition(|name| has_all(title, &name.ids));
-        let titled = of_page.iter().find(|name| name.is_title(&page.title));
-        let mut sections = Sections {
-            headings: Vec::new(),
-            title: titled.and_then(|_| title_place(page)),
-            names: titled.into_iter().cloned().collect(),
-        };
-        let mut open: Vec<usize> = Vec::new();
-        // Level and parent of the headings that the names head, and the headings of the sections in them.
-        let mut among: BTreeSet<(u8, Option<usize>)> = BTreeSet::new();
-        let mut parts: BTreeSet<String> = BTreeSet::new();
-        for (at, level) in headings_with_levels(page) {
-            let text = page.sentence(at);
-            let headings = &mut sections.headings;
-            while open.last().is_some_and(|above| headings[*above].level >= level) {
-                open.pop();
-            }
-            let parent = open.last().copied();
-            if parent.is_some_and(|above| headings[above].named) {
-                parts.insert(heading_key(text));
-            }
-            let ids = self.ids(text);
-            let has = |id: &u32| ids.binary_search(id).is_ok();
-            let met = |id: &u32| has(id) || title.binary_search(id).is_ok();
-            let holds = |name: &SectionName| {
-                let whole = || !name.ids.iter().all(has) || name.is_whole_in(text);
-                has(&name.key) && name.ids.iter().all(met) && whole()
-            };
-            let found = names.iter().find(|name| holds(name));
-            let longer = found.is_some_and(|name| name.is_longer_in(text));
-            let words = tokens(text);
-            let telling = words.iter().filter(|word| !is_stop_word(&word.text)).count();
-            let contrasts = words.iter().any(|word| CONTRASTS.contains(&word.text.as_str()));
-            let is_head = |it: &&SectionName| {
-                telling <= it.ids.len() + MAX_WORDS_BESIDE_NAME && !longer && !contrasts
-            };
-            let head = found.filter(is_head);
-            if let Some(name) = head {
-                among.insert((level, parent));
-                if !sections.names.contains(name) {
-                    sections.names.push(name.clone());
-                }
-            }
-            let asked = self.asked_things.iter().any(has);
-            let named = head.is_some();
-            // "Compared with the Falcon 90" is on the Falcon, wherever it stands.
-            let other = longer || contrasts && (found.is_some() || has_digit(text));
-            open.push(headings.len());
-            headings.push(SectionHeading { at, level, parent, ids, named, asked, other });
-        }
-        sections.mark_others(page, &among, &parts);
-        sections
-    }
-
-    /// The names in the question other than sites.
-    fn section_names(&mut self) -> Vec<SectionName> {
-        let text = self.question_text.clone();
-        let words = tokens(&text);
-        let mut runs: Vec<Vec<&Token>> = Vec::new();
-        for word in words.iter().skip(1).filter(|word| is_of_name(&text, word)) {
-            match runs.last_mut() {
-                Some(run) if run.last().is_some_and(|last| touches(&text, last, word)) => {
-                    run.push(word);
-                }
-                _ => runs.push(vec![word]),
-            }
-        }
-        let known: Vec<u32> = self
-            .names
-            .iter()
-            .filter(|name| !self.sites.contains(&name.0))
-            .map(|name| name.1)
-            .collect();
-        let mut all = Vec::new();
-        for run in runs {
-            let words: Vec<String> = run.iter().map(|word| word.text.clone()).collect();
-            let mut ids: Vec<u32> = words.iter().map(|word| self.lexicon.id(word)).collect();
-            let Some(key) = ids.iter().rev().find(|id| known.contains(id)).copied() else {
-                continue;
-            };
-            ids.sort_unstable();
-            ids.dedup();
-            all.push(SectionName { words, ids, key });
-        }
-        all
-    }
-}
-
-/// The sentence that is the title of a page.
-fn title_place(page: &Page) -> Option<usize> {
-    let is_title = |at: &usize| {
-        page.sentences()[*at].kind == BlockKind::Heading
-            && heading_key(page.sentence(*at)) == heading_key(&page.title)
-    };
-    (0..page.sentences().len().min(OPENING_SENTENCES)).find(is_title)
-}
-
-/// Whether nothing stands between two words of a text.
-fn touches(text: &str, one: &Token, next: &Token) -> bool {
-    text[one.span.end..next.span.start].trim().is_empty()
-}
-
-fn heading_key(text: &str) -> String {
+pub(super) fn heading_key(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
@@ -227,37 +97,14 @@ fn reads_as_name(text: &str) -> bool {
 }
 
 /// Whether the sorted `ids` contain all of `name`.
-fn has_all(ids: &[u32], name: &[u32]) -> bool {
+pub(super) fn has_all(ids: &[u32], name: &[u32]) -> bool {
     name.iter().all(|id| ids.binary_search(id).is_ok())
-}
-
-/// The headings of a page other than its title, by sentence, with levels. One whose text recurs stands below one of the same
-/// level whose text does not: "Warranty" of each machine.
-fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
-    let key = |at: usize| heading_key(page.sentence(at));
-    let title = heading_key(&page.title);
-    let all = page.sentences().iter().enumerate();
-    let headings = all.filter(|(_, sentence)| sentence.kind == BlockKind::Heading);
-    let headings: Vec<(usize, u8)> = headings
-        .map(|(at, sentence)| (at, sentence.level))
-        .filter(|(at, _)| page.sentence(*at).len() <= MAX_HEADING_BYTES && key(*at) != title)
-        .collect();
-    let mut times: BTreeMap<String, u32> = BTreeMap::new();
-    for (at, _) in &headings {
-        *times.entry(key(*at)).or_default() += 1;
-    }
-    let recurs = |at: usize| times.get(&key(at)).is_some_and(|n| *n > 1);
-    let levelled = |(at, level): (usize, u8)| {
-        let level = if level == 0 { UNKNOWN_LEVEL } else { level };
-        (at, 2 * level + u8::from(recurs(at)))
-    };
-    headings.into_iter().map(levelled).collect()
 }
 
 impl Sections {
     /// Marks the headings beside those in `among` that are on other things: those that read as names, and those whose sections have
     /// the headings of `parts`, as those of each machine in a manual have. "General" stays.
-    fn mark_others(
+    pub(super) fn mark_others(
         &mut self,
         page: &Page,
         among: &BTreeSet<(u8, Option<usize>)>,

@@ -529,6 +529,8 @@ fn widen(
     span.ids.sort_unstable();
     span.ids.dedup();
     let joined = format!("{} {}", page.sentence(span.first), page.sentence(n));
+    let named = |at: &usize| joined.to_lowercase().contains(&page.sentence(*at).to_lowercase());
+    span.heading = span.heading.filter(|at| !named(at));
     span.seen = SentenceText::new(&joined);
     (span.seen.words <= WIDENED_WORDS).then_some(span)
 }

@@ -77,6 +77,8 @@ pub(crate) struct TableRequest {
     pub(super) topic: BTreeSet<String>,
     /// Whether the question is for things or figures: a column of years to build is no answer to "how do I build it".
     pub(super) asks_figures: bool,
+    /// Whether it asks when, which a cell without a year or a month does not tell.
+    pub(super) asks_time: bool,
 }
 
 /// What each item that asks the question, or a part of it, asks of a table.
@@ -144,6 +146,7 @@ impl TableRequest {
             measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
         Ok(TableRequest {
             asks_figures,
+            asks_time: brief.kind == QuestionKind::When,
             words,
             years,
             units: named_units(&asked, &measures),

@@ -6,6 +6,8 @@ use super::measure::stems;
 use super::request::{TableRequest, year};
 use super::top_row::top_rows;
 use super::view::{CellFigure, RowLine, TableView};
+use crate::heuristic::lexicon::spaced;
+use crate::heuristic::sentence::{names_month, years};
 use crate::prompts::SentenceWords;
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
@@ -29,13 +31,20 @@ pub(crate) fn rows_of_page(
     words: &SentenceWords,
 ) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
-    for asking in requests.iter().filter(|asking| asking.1.asks_figures) {
+    for asking in requests {
         let (item, request) = asking;
         let views = TableView::of_page(page, request.words);
-        let lines = views.iter().flat_map(|view| {
-            lines(view, request).into_iter().filter_map(|line| evidence(view, line, source))
-        });
-        let mut own: Vec<Evidence> = lines.collect();
+        let told = |lines: fn(&TableView<'_>, &TableRequest) -> Vec<RowLine>| {
+            let of_view = |view| {
+                let lines = lines(view, request).into_iter();
+                lines.filter_map(move |line| evidence(view, line, source))
+            };
+            views.iter().flat_map(of_view).collect::<Vec<Evidence>>()
+        };
+        let mut own = if request.asks_figures { told(lines) } else { Vec::new() };
+        if own.is_empty() {
+            own = told(coded_rows);
+        }
         own.sort_by(|a, b| b.score.total_cmp(&a.score));
         for it in own.into_iter().take(MAX_ROWS) {
             match found.iter_mut().find(|known| known.claim == it.claim) {
@@ -43,7 +52,9 @@ pub(crate) fn rows_of_page(
                 None => found.push(Evidence { items: vec![*item], ..it }),
             }
         }
-        found.extend(kind_sentences(asking, page, source, words));
+        if request.asks_figures {
+            found.extend(kind_sentences(asking, page, source, words));
+        }
     }
     found
 }
@@ -98,6 +109,26 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
     rows.into_iter().map(line).collect()
 }
 
+/// The rows whose name is a code in the question, whole, whatever is asked of them: "E3 – Cause: iced up; Remedy: switch it off."
+fn coded_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
+    let coded = |row: usize| {
+        let label = view.label(row).filter(|label| is_code(label))?;
+        let asked = stems(label).iter().all(|stem| request.topic.contains(stem));
+        let columns = view.keys..view.table.columns();
+        let cells: Vec<CellFigure<'_>> =
+            columns.filter(|_| asked).filter_map(|column| view.figure(row, column)).collect();
+        let text = row_text(view, row, &cells);
+        (!cells.is_empty()).then_some(RowLine { text, rows: (row, row), share: 1.0 })
+    };
+    (0..view.table.rows.len()).filter_map(coded).collect()
+}
+
+/// Whether a name is a code: one word with a letter and a digit.
+fn is_code(name: &str) -> bool {
+    let has = |is: fn(char) -> bool| name.contains(is);
+    has(char::is_alphabetic) && has(|c| c.is_ascii_digit()) && !has(char::is_whitespace)
+}
+
 /// What is asked for in the first and in the last year, for each thing or measure that the table has of several years.
 fn year_lines(
     view: &TableView<'_>,
@@ -143,7 +174,8 @@ pub(super) fn asked_figures<'v>(
         } else {
             view.is_property(request.words, it)
         };
-        fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE
+        let dated = || [it.entity, it.attribute, it.value].iter().any(|text| tells_time(text));
+        fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE && (!request.asks_time || dated())
     });
     if request.years.is_some() {
         // The column, or the row, that is named best.
@@ -165,6 +197,10 @@ pub(super) fn asked_figures<'v>(
         asked.retain(|it| view.named(request, it) == best && (best > 0 || it.entity.is_empty()));
     }
     asked
+}
+
+fn tells_time(text: &str) -> bool {
+    !years(text).is_empty() || names_month(&spaced(text))
 }
 
 /// A row as a sentence: "Cork, natural – Price: 0.30 € (Weight: 4 g)."

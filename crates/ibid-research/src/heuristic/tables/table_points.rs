@@ -92,7 +92,17 @@ impl TablePoints {
             let named = rows.flatten().filter(|stem| request.subject.contains(stem));
             named.into_iter().all(|stem| own.contains(&stem))
         };
-        let answers = |it: &&ClaimCluster| measured(it) && on_subject(it);
+        // Beside the row of the warranty, a sentence on the machine that says nothing of one is no answer.
+        let besides: BTreeSet<String> =
+            request.topic.difference(&request.subject).cloned().collect();
+        let of_rows: BTreeSet<String> =
+            self.points.iter().flat_map(|row| stems(&row.text)).collect();
+        let told: BTreeSet<&String> = besides.intersection(&of_rows).collect();
+        let on_matter = |it: &&ClaimCluster| {
+            let own = stems(&it.text);
+            told.is_empty() || told.iter().any(|stem| own.contains(*stem))
+        };
+        let answers = |it: &&ClaimCluster| measured(it) && on_subject(it) && on_matter(it);
         // Rows with years tell how a figure went on better than a sentence on one of them.
         let by_row = request.extreme.is_some() || request.years.is_some();
         let leads = by_row || !sentences.iter().any(answers);

@@ -66,8 +66,6 @@ pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
 pub(crate) const OTHER_HEAD_WEIGHT: f32 = 0.7;
 /// Factor for the score of an answer without the word asked for.
 pub(crate) const WITHOUT_HEAD_WORTH: f32 = 0.8;
-/// The same for what is counted: "how much carbon" is not answered with rain.
-pub(crate) const WITHOUT_COUNTED_WORTH: f32 = 0.6;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.
@@ -382,7 +380,7 @@ pub(crate) const DENIED_DATE_FIT: f32 = 0.2;
 /// questions on the sample library, the short answers of the five below it answered nothing (0.11 to 0.27); those above it, from 0.35.
 pub(crate) const MIN_ANSWER_PROBABILITY: f32 = 0.3;
 /// The same where no page names a thing that the question names.
-pub(crate) const UNKNOWN_THING_PROBABILITY: f32 = 0.75;
+pub(crate) const SURE_ANSWER_PROBABILITY: f32 = 0.75;
 /// Distance from the question's words, in words, at which an answer's score is halved.
 pub(crate) const ANSWER_HALF_DISTANCE: f32 = 8.0;
 /// Weight of a sentence after one with the question's words ("He was born…").

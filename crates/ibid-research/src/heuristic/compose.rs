@@ -13,7 +13,7 @@ use crate::thresholds::{
     MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT,
     MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE,
     MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB,
-    MIN_STEP_FIT, MIN_STEP_SCORE, UNKNOWN_THING_PROBABILITY,
+    MIN_STEP_FIT, MIN_STEP_SCORE, SURE_ANSWER_PROBABILITY,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -24,6 +24,7 @@ use ibid_core::domain::{
 use super::answer::{self, YesNoTally};
 use super::claim_clusters::{ClaimCluster, build_points};
 use super::conflicts;
+use super::dimension::Dimension;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
@@ -31,6 +32,7 @@ use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
+use super::sentence::has_number;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
 use sections::{is_core_item, sections_by_item};
@@ -115,7 +117,7 @@ pub(crate) fn compose_report(
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
-    let open = open_points(state, listed, undecided)?;
+    let open = open_points(state, brief.kind, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -176,12 +178,20 @@ fn mark_near(
         !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
     let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
-    let least = if scorer.asks_of_unknown_thing() {
-        UNKNOWN_THING_PROBABILITY
-    } else {
-        MIN_ANSWER_PROBABILITY
+    let dimension = Dimension::from_question(&scorer.question().to_lowercase())
+        .filter(|_| kind == QuestionKind::Quantity);
+    // "How heavy" is not answered with litres.
+    let beside = dimension.is_some_and(|asked| {
+        short.iter().any(|it| has_number(&it.text))
+            && !short.iter().any(|it| asked.is_measured_in(&it.text))
+    });
+    let least = match scorer.asks_of_unknown_thing() {
+        true => SURE_ANSWER_PROBABILITY,
+        false => MIN_ANSWER_PROBABILITY,
     };
-    let near = alone && confidence.level <= Confidence::Low && likely.is_some_and(|it| it < least);
+    let near = alone
+        && confidence.level <= Confidence::Low
+        && (beside || likely.is_some_and(|it| it < least));
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;
@@ -490,6 +500,7 @@ fn title(question: &Question, brief: &Brief) -> String {
 /// source alone says of it is no open point.
 fn open_points(
     state: &ResearchState,
+    kind: QuestionKind,
     told: bool,
     undecided: impl IntoIterator<Item = OpenItem>,
 ) -> Result<Vec<OpenItem>> {
@@ -525,7 +536,12 @@ fn open_points(
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();
-    if !besides.is_empty() {
+    // Who asks for one fact has not asked for what else might be known, where the fact was found.
+    let one_fact = matches!(
+        kind,
+        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
+    );
+    if !besides.is_empty() && !(one_fact && out.is_empty()) {
         out.push(OpenItem {
             item: None,
             what: words.beside_what.clone(),

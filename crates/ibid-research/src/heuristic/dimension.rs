@@ -142,6 +142,12 @@ const DIMENSIONS: &[Dimension] = &[
         units: LENGTHS_AND_TIMES,
         lasting: false,
     },
+    Dimension {
+        asks: &["how loud", "how noisy"],
+        stems: &["loud", "nois", "sound"],
+        units: &["db", "dba", "decibel"],
+        lasting: false,
+    },
     Dimension { asks: &["how old"], stems: &["old", "age"], units: TIMES, lasting: false },
 ];
 
@@ -167,10 +173,14 @@ impl Dimension {
             .find(|dimension| dimension.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
     }
 
+    /// Whether a text has a figure of it.
+    pub(crate) fn is_measured_in(&self, text: &str) -> bool {
+        measures(text).iter().any(|it| it.unit.as_ref().is_some_and(|it| self.has_unit(it)))
+    }
+
     /// Best where a number has such a unit and the dimension is named. A number of another kind is not an answer.
     pub(crate) fn fit(&self, text: &str) -> f32 {
-        let found = measures(text);
-        let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(|it| self.has_unit(it)));
+        let measured = self.is_measured_in(text);
         let named =
             tokens(text).iter().any(|token| self.stems.contains(&stem(&token.text).as_str()));
         match (measured, named) {

@@ -6,8 +6,8 @@ use crate::thresholds::{
     LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
     MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
     MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
-    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_COUNTED_WORTH, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH,
-    WORTH_FIT_WEIGHT, WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
+    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
+    WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -118,8 +118,7 @@ pub(crate) fn rank_points<'a>(
             it.worth += STANCE_BONUS;
         }
         if !it.has_head {
-            let counted = brief.kind == QuestionKind::Quantity;
-            it.worth *= if counted { WITHOUT_COUNTED_WORTH } else { WITHOUT_HEAD_WORTH };
+            it.worth *= WITHOUT_HEAD_WORTH;
         }
         if let Some(similar) = similarity {
             let words = scorer.aspect_words_share(&point.text).max(heading);

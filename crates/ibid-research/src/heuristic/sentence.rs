@@ -11,6 +11,31 @@ const MIN_SENTENCE_WORDS: usize = 5;
 const MIN_STEP_WORDS: usize = 3;
 /// Minimum number of words of a statement with a verb or a number: "She never married."
 const MIN_STATEMENT_WORDS: usize = 3;
+/// Stems of units that are measures also after a number that is spelled out.
+const SPELLED_OUT_UNITS: [&str; 22] = [
+    "year",
+    "month",
+    "week",
+    "dai",
+    "day",
+    "hour",
+    "minut",
+    "metr",
+    "meter",
+    "centimetr",
+    "centimet",
+    "kilometr",
+    "kilomet",
+    "mile",
+    "feet",
+    "foot",
+    "inch",
+    "litr",
+    "liter",
+    "euro",
+    "dollar",
+    "%",
+];
 /// Maximum number of words of a readable sentence.
 const MAX_SENTENCE_WORDS: usize = 65;
 
@@ -392,9 +417,9 @@ pub(crate) fn labels(text: &str) -> Vec<String> {
 }
 
 fn is_measure(text: &str, it: &Number) -> bool {
-    // Number words ("two types") count, but are no labels.
+    // "Seven years" is a measure, "two types" is not.
     if !text[it.span.clone()].starts_with(|c: char| c.is_ascii_digit()) {
-        return false;
+        return it.unit.as_deref().is_some_and(|unit| SPELLED_OUT_UNITS.contains(&unit));
     }
     if it.unit.as_deref() == Some("%") {
         return true;

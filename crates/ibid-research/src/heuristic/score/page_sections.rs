@@ -110,7 +110,11 @@ impl RelevanceScorer {
             .collect();
         let mut all = Vec::new();
         for run in runs {
-            let words: Vec<String> = run.iter().map(|word| word.text.clone()).collect();
+            let bare = |word: &&Token| {
+                let text = &word.text;
+                text.trim_end_matches("'s").trim_end_matches("’s").to_owned()
+            };
+            let words: Vec<String> = run.iter().map(bare).collect();
             let mut ids: Vec<u32> = words.iter().map(|word| self.lexicon.id(word)).collect();
             let Some(key) = ids.iter().rev().find(|id| known.contains(id)).copied() else {
                 continue;

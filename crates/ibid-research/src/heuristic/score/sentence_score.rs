@@ -36,6 +36,9 @@ use super::terms::WeightedTerm;
 /// Maximum number of words of a quote that was widened to the sentence before it.
 const WIDENED_WORDS: usize = 70;
 
+/// How a step begins that goes on with the one before it.
+const NEXT_STEP: &str = "Then ";
+
 /// A sentence that may be evidence, before it is scored.
 struct Candidate<'a> {
     page: &'a Page,
@@ -101,8 +104,7 @@ impl RelevanceScorer {
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
-                    let compared = claim_text(page.sentence(*n), &self.words.sentence);
-                    let compared = sections.with_headings(page, *n, &compared);
+                    let compared = self.compared_text(page, sections, &lines.lines[at]);
                     let around = SentenceContext::new(lines, at, &headings);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let sound = |index: &usize| !poisoned.contains(index);
@@ -216,8 +218,9 @@ impl RelevanceScorer {
             return Ok(None);
         };
         let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining);
+        let follows = page.sentence(n).starts_with(NEXT_STEP);
         span.fit = match span.first < n {
-            true if explains && self.asks_why() => fit,
+            true if follows || explains && self.asks_why() => fit,
             true => fit * WIDENED_QUOTE_WEIGHT,
             false => fit,
         };
@@ -512,10 +515,16 @@ fn widen(
         fit: candidate.fit,
         heading: around.subject,
     };
-    if !leans_on_previous(page.sentence(n), words) {
+    let leans = leans_on_previous(page.sentence(n), words);
+    // A step that says "then" is told with the one before it.
+    let follows = page.sentence(n).starts_with(NEXT_STEP);
+    if !leans && !follows {
         return Some(span);
     }
     let Some(first) = around.before.filter(|at| is_antecedent(page, *at, n, words)) else {
+        if !leans {
+            return Some(span);
+        }
         // "It has …" opens a section, or follows another "It …".
         let opens = n.checked_sub(1).is_none_or(|at| {
             let heads = page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n);

@@ -9,6 +9,8 @@ use crate::thresholds::{
 
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
+use super::sections::Sections;
+use ibid_core::domain::Page;
 
 /// Sentences that are compared in one round.
 const MAX_COMPARED: usize = 400;
@@ -27,9 +29,8 @@ impl RelevanceScorer {
                 let fit = |n: &&usize| {
                     fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
                 };
-                let numbers = sentences.lines.iter().map(|line| &line.0).filter(fit);
-                let claim = |n: &usize| claim_text(page.sentence(*n), words);
-                numbers.map(|n| sentences.sections.with_headings(page, *n, &claim(n))).collect()
+                let lines = sentences.lines.iter().filter(|line| fit(&&line.0));
+                lines.map(|line| self.compared_text(page, &sentences.sections, line)).collect()
             })
             .collect();
         // A sentence of each page in turn, so that a long page leaves room for the others.
@@ -41,6 +42,18 @@ impl RelevanceScorer {
             .take(MAX_COMPARED)
             .cloned()
             .collect()
+    }
+
+    /// What of a sentence is compared with the question: its claim after the heading with its subject, and after the nearest heading
+    /// if it has none of the words asked for.
+    pub(super) fn compared_text(
+        &self,
+        page: &Page,
+        sections: &Sections,
+        (n, ids): &(usize, Vec<u32>),
+    ) -> String {
+        let claim = claim_text(page.sentence(*n), &self.words.sentence);
+        sections.with_headings(page, *n, &claim, self.coverage(&self.aspect, ids) == 0.0)
     }
 
     /// Whether a thing that the question names is named nowhere on the pages read, in these words or related ones. What the pages say is

@@ -117,7 +117,12 @@ pub(crate) fn compose_report(
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
-    let open = open_points(state, brief.kind, listed, undecided)?;
+    let one_fact = matches!(
+        brief.kind,
+        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
+    );
+    let found_fact = one_fact && !nearest_only;
+    let open = open_points(state, found_fact, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -497,10 +502,10 @@ fn title(question: &Question, brief: &Brief) -> String {
 }
 
 /// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
-/// source alone says of it is no open point.
+/// source alone says of it is no open point. Who asks for one fact, and gets it (`found_fact`), has not asked for what else is known.
 fn open_points(
     state: &ResearchState,
-    kind: QuestionKind,
+    found_fact: bool,
     told: bool,
     undecided: impl IntoIterator<Item = OpenItem>,
 ) -> Result<Vec<OpenItem>> {
@@ -536,12 +541,7 @@ fn open_points(
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();
-    // Who asks for one fact has not asked for what else might be known, where the fact was found.
-    let one_fact = matches!(
-        kind,
-        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
-    );
-    if !besides.is_empty() && !(one_fact && out.is_empty()) {
+    if !besides.is_empty() && (!found_fact || !out.is_empty()) {
         out.push(OpenItem {
             item: None,
             what: words.beside_what.clone(),

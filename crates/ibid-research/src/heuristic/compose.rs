@@ -84,7 +84,7 @@ pub(crate) fn compose_report(
         short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
     }
     lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
-    let row = short.first().and_then(|first| tables.as_ranked(first));
+    let row = short.first().and_then(|it| tables.as_ranked(it));
     let answer = answer_or_first(scorer, notes, answer.filter(|_| row.is_none()), &short)?;
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
@@ -117,12 +117,7 @@ pub(crate) fn compose_report(
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
-    let one_fact = matches!(
-        brief.kind,
-        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
-    );
-    let found_fact = one_fact && !nearest_only;
-    let open = open_points(state, found_fact, listed, undecided)?;
+    let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -213,7 +208,13 @@ fn mark_superseded(confidence: &mut ConfidenceMark) -> Result<()> {
     Ok(())
 }
 
-/// Where the question is for one fact, which one line can tell, puts the point that the line is from before the others, if it
+/// Whether a question is for one fact, which one line can tell.
+fn asks_for_fact(kind: QuestionKind) -> bool {
+    use QuestionKind::{Quantity, When, Where, Who};
+    matches!(kind, When | Who | Where | Quantity)
+}
+
+/// Where the question is for one fact, puts the point that the line is from before the others, if it
 /// is one of them.
 fn lead_with_fact(
     short: &mut [&ClaimCluster],
@@ -221,11 +222,7 @@ fn lead_with_fact(
     notes: &EvidenceStore,
     line: Option<&DraftLine>,
 ) {
-    let asks_for_fact = matches!(
-        kind,
-        QuestionKind::When | QuestionKind::Who | QuestionKind::Where | QuestionKind::Quantity
-    );
-    let Some(line) = line.filter(|_| asks_for_fact) else {
+    let Some(line) = line.filter(|_| asks_for_fact(kind)) else {
         return;
     };
     let of_line = |point: &&ClaimCluster| {

@@ -12,18 +12,6 @@ pub(super) enum Port {
     Any,
 }
 
-impl Port {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Port::Engine => "engine",
-            Port::Page => "page",
-            Port::Model => "model",
-            Port::Reranker => "reranker",
-            Port::Any => "run",
-        }
-    }
-}
-
 /// What happens to a call, or around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Effect {

@@ -226,8 +226,8 @@ fn ending(left: &Left) -> Vec<String> {
     found
 }
 
-/// What the world knows besides: what it served, what was sent, what was billed.
-pub(super) fn in_world(left: &Left, books: &Books, bounds: Bounds, forgot: bool) -> Vec<Breach> {
+/// Every quote stands in a text that the world served for the address of its page.
+pub(super) fn served(left: &Left, books: &Books) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for passage in all_passages(left) {
         let hash = passage["page"].as_str().unwrap_or_default();
@@ -238,6 +238,12 @@ pub(super) fn in_world(left: &Left, books: &Books, bounds: Bounds, forgot: bool)
             breaches.push((Invariant::Quotes, format!("`{quote:.60}` was never served by {url}")));
         }
     }
+    breaches
+}
+
+/// What the world knows besides: what it served, what was sent, what was billed.
+pub(super) fn in_world(left: &Left, books: &Books, bounds: Bounds, forgot: bool) -> Vec<Breach> {
+    let mut breaches = served(left, books);
     // A disk that forgets what was synced forgets what was spent and sent, too.
     if forgot {
         return breaches;
@@ -314,7 +320,7 @@ fn world_key(step: &Step) -> Option<String> {
         "model" => {
             let messages = step.asked["messages"].as_array()?;
             let texts: Vec<&str> = messages.iter().filter_map(|it| it["text"].as_str()).collect();
-            Some(model_key(asked("purpose")?, &texts))
+            Some(model_key(asked("purpose")?, !step.asked["schema"].is_null(), &texts))
         }
         _ => None,
     }

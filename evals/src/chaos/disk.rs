@@ -95,16 +95,23 @@ pub(super) async fn power_loss(
     lost: Lost,
     chance: &mut Chance,
 ) -> Result<(), Fault> {
+    locked(data, async { copy_after_power_loss(data, into, lost, chance) }).await
+}
+
+/// Copies the store of `data`, to which nobody writes, to `into` as a power loss would leave it.
+pub(super) fn copy_after_power_loss(
+    data: &Path,
+    into: &Path,
+    lost: Lost,
+    chance: &mut Chance,
+) -> Result<(), Fault> {
     fs::create_dir_all(into)?;
     let (db, log) = ("ibid.db", "ibid.db-wal");
-    locked(data, async {
-        fs::copy(data.join(db), into.join(db))?;
-        let mut bytes = fs::read(data.join(log)).unwrap_or_default();
-        damage(&mut bytes, lost, chance);
-        fs::write(into.join(log), bytes)?;
-        Ok(())
-    })
-    .await
+    fs::copy(data.join(db), into.join(db))?;
+    let mut bytes = fs::read(data.join(log)).unwrap_or_default();
+    damage(&mut bytes, lost, chance);
+    fs::write(into.join(log), bytes)?;
+    Ok(())
 }
 
 /// Cuts the log of a store, or adds a part of a write that never came to its end.

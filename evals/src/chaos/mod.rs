@@ -4,7 +4,7 @@
 //! every way, a clock that jumps, a disk that is full or slow, a process that is killed, a power loss, a user who stops it. The
 //! run is resumed until it ends. Then the store is read by SQL and held against the books of the world.
 //!
-//! `evals chaos [--scripts N] [--first SEED] [--seed SEED] [-v]`
+//! `evals chaos [--scripts N] [--first SEED] [--seed SEED [--keep DIR]] [-v]`
 mod check;
 mod disk;
 mod inside;
@@ -15,6 +15,7 @@ mod script;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -56,8 +57,9 @@ fn scripts(args: &[String], count: usize) -> Outcome {
         println!("store: disk full is not measured; only root may mount a small disk");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let keep = flag(args, "--keep").map(Path::new);
     let began = Instant::now();
-    let outcomes = runtime.block_on(play_all(&seeds, has_mounts));
+    let outcomes = runtime.block_on(play_all(&seeds, has_mounts, keep));
     let breaches = show(&outcomes, args.iter().any(|arg| arg == "-v"));
     println!("{} scripts in {:.0} s", outcomes.len(), began.elapsed().as_secs_f64());
     match breaches {
@@ -80,12 +82,14 @@ fn in_own_mounts(args: &[String], count: usize) -> Outcome {
     Ok(Measured::new(count, "scripts"))
 }
 
-async fn play_all(seeds: &[u64], can_mount: bool) -> Vec<inside::Outcome> {
+/// Plays the scripts, each in a folder of its own, which is `keep` where one is named.
+async fn play_all(seeds: &[u64], can_mount: bool, keep: Option<&Path>) -> Vec<inside::Outcome> {
     let playing = stream::iter(seeds).map(|seed| async move {
         let script = Script::from_seed(*seed, can_mount);
-        let played = match tempfile::tempdir() {
-            Ok(home) => inside::play(script.clone(), home.path()).await,
-            Err(error) => Err(error.into()),
+        let played = match (keep, tempfile::tempdir()) {
+            (Some(home), _) => inside::play(script.clone(), home).await,
+            (None, Ok(home)) => inside::play(script.clone(), home.path()).await,
+            (None, Err(error)) => Err(error.into()),
         };
         played.unwrap_or_else(|error| inside::Outcome::unplayed(script, &error))
     });

@@ -190,8 +190,9 @@ pub(super) struct Model(pub(super) Arc<World>);
 
 pub(super) const MODEL: &str = "openai/chaos-1";
 
-pub(super) fn model_key(purpose: &str, messages: &[&str]) -> String {
-    format!("model {purpose} {}", messages.join("\n"))
+/// The key of a prompt, as of its request in the journal. One with a schema and one without are two.
+pub(super) fn model_key(purpose: &str, has_schema: bool, messages: &[&str]) -> String {
+    format!("model {purpose} {has_schema} {}", messages.join("\n"))
 }
 
 #[async_trait]
@@ -206,7 +207,7 @@ impl LanguageModel for Model {
         let mut text = model::answer(&prompt.purpose, &words).to_string();
         let longest = prompt.max_tokens.unwrap_or(u32::MAX) as usize * 4;
         text.truncate(text.floor_char_boundary(longest));
-        let mut tokens = TokenUsage {
+        let tokens = TokenUsage {
             input: Some(max_input_tokens(prompt) / 2),
             output: Some(text.len() as u64 / 4),
             ..TokenUsage::default()
@@ -214,7 +215,8 @@ impl LanguageModel for Model {
         // What has come whole is billed, whether anybody waits for the answer or not.
         self.0.bill(PRICE.cost(&tokens));
         let mut finish = FinishReason::Stop;
-        let effect = self.0.meet(Port::Model, model_key(&prompt.purpose, &messages)).await;
+        let key = model_key(&prompt.purpose, prompt.schema.is_some(), &messages);
+        let effect = self.0.meet(Port::Model, key).await;
         match effect {
             None => {}
             Some(Effect::Garbage) => text = format!("{{\"{}", "]}\u{0}E99".repeat(40)),
@@ -235,9 +237,6 @@ impl LanguageModel for Model {
                 self.0.bill(-PRICE.cost(&tokens));
                 return Err(refusal(effect, format!("asking {MODEL}")));
             }
-        }
-        if text.len() as u64 / 4 > tokens.output.unwrap_or(0) {
-            tokens.output = Some(tokens.output.unwrap_or(0));
         }
         if let Some(sink) = sink {
             sink(&text);

@@ -101,11 +101,21 @@ fn report_and_journal(left: &Left) -> Vec<String> {
             found.push(format!("page {hash} was read and is not in the store"));
         }
     }
-    let reads = left.events.iter().filter(|it| it.1["type"] == "read.completed");
-    for (seq, event) in reads {
+    for (seq, event) in left.events.iter().filter(|it| it.1["type"] == "read.completed") {
         let hash = event["data"]["source"]["page"].as_str().unwrap_or_default();
         if !answered.contains(hash) {
             found.push(format!("event {seq} tells of page {hash}, which the journal has not"));
+        }
+    }
+    let searched: BTreeSet<(&str, &str)> = left
+        .answered()
+        .filter_map(|step| Some((step.door.strip_prefix("search:")?, step.asked["text"].as_str()?)))
+        .collect();
+    for (seq, event) in left.events.iter().filter(|it| it.1["data"]["outcome"] == "ok") {
+        let data = &event["data"];
+        let search = (data["engine"].as_str(), data["query"].as_str());
+        if !matches!(search, (Some(engine), Some(query)) if searched.contains(&(engine, query))) {
+            found.push(format!("event {seq} tells of a search that the journal has not"));
         }
     }
     let Some(report) = left.last("report.ready").map(|data| &data["report"]) else {
@@ -117,13 +127,19 @@ fn report_and_journal(left: &Left) -> Vec<String> {
             found.push(format!("source {} is page {hash}, which the run has not", source["id"]));
         }
     }
-    let steps = |prefix: &str| {
-        left.steps.iter().filter(|step| step.door.starts_with(prefix)).count() as u64
+    let told = |names: &[&str]| {
+        let of = |it: &&(i64, Value)| names.iter().any(|name| it.1["type"] == *name);
+        left.events.iter().filter(of).count() as u64
     };
-    for (name, prefix) in [("searches", "search:"), ("pages", "read:"), ("model_calls", "model:")] {
-        let (told, kept) = (report["usage"][name].as_u64().unwrap_or(0), steps(prefix));
-        if told > kept {
-            found.push(format!("the report tells of {told} {name}, the journal of {kept}"));
+    let models = left.steps.iter().filter(|step| step.door.starts_with("model:")).count() as u64;
+    let reads = told(&["read.completed", "read.failed"]);
+    let counts = &report["usage"];
+    for (name, most) in
+        [("searches", told(&["search.completed"])), ("pages", reads), ("model_calls", models)]
+    {
+        let count = counts[name].as_u64().unwrap_or(0);
+        if count > most {
+            found.push(format!("the report tells of {count} {name}, events and journal of {most}"));
         }
     }
     if let Some(end) = left.last("run.completed") {
@@ -311,10 +327,7 @@ fn world_key(step: &Step) -> Option<String> {
     let asked = |name: &str| step.asked[name].as_str();
     let (kind, name) = step.door.split_once(':')?;
     match kind {
-        "search" => {
-            let limit = step.asked["limit"].as_u64()?;
-            Some(search_key(name, asked("text")?, asked("vertical")?, limit))
-        }
+        "search" => Some(search_key(name, &step.asked)),
         "read" => Some(read_key(asked("url")?)),
         "rank" => Some(rank_key(asked("query")?, asked("texts")?)),
         "model" => {

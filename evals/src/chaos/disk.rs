@@ -9,6 +9,9 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use super::script::Chance;
 use crate::Fault;
 
+/// What may be in a data directory after a run.
+pub(super) const STORE_FILES: [&str; 4] = ["ibid.db", "ibid.db-wal", "ibid.db-shm", "locks"];
+
 const FILLER: &str = "filler";
 
 /// A file system in memory with room for a store, and not much more. Unmounted when dropped.

@@ -74,6 +74,8 @@ struct Player {
     world: Arc<World>,
     orders: mpsc::UnboundedReceiver<Order>,
     home: PathBuf,
+    /// What the store is on; a small disk where the script fills it.
+    disk_dir: PathBuf,
     /// The data directory of the session; a power loss moves it.
     data: PathBuf,
     /// Unmounted with the player.
@@ -88,17 +90,19 @@ struct Player {
 
 /// Plays `script` in `home`, an empty folder.
 pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> {
-    let data = home.join("data");
+    let disk_dir = home.join("disk");
+    std::fs::create_dir_all(&disk_dir)?;
     let full = script.faults.iter().any(|it| it.kind.effect == Effect::DiskFull);
-    let disk = if full { Some(SmallDisk::mount(&data)?) } else { None };
+    let disk = if full { Some(SmallDisk::mount(&disk_dir)?) } else { None };
     let (sender, orders) = mpsc::unbounded_channel();
-    let filled = data.clone();
+    let filled = disk_dir.clone();
     let world = World::new(script.clone(), sender, Box::new(move || disk::fill(&filled)));
     let mut player = Player {
         world: Arc::clone(&world),
         orders,
         home: home.to_owned(),
-        data,
+        data: disk_dir.join("data"),
+        disk_dir,
         _disk: disk,
         chance: Chance(script.seed ^ 0xD15C),
         breaches: Vec::new(),
@@ -148,7 +152,7 @@ impl Player {
             }
             self.interrupted(&end).await?;
             drop(app);
-            disk::free(&self.data);
+            disk::free(&self.disk_dir);
             match Left::read(&self.data).await {
                 Ok(Some(left)) => self.before.push((session + 1, left)),
                 Ok(None) if self.forgot => return Ok("nothing was left".to_owned()),
@@ -204,9 +208,9 @@ impl Player {
             _ => return Ok(()),
         };
         self.forgot |= lost == Lost::Synced;
-        disk::free(&self.data);
+        disk::free(&self.disk_dir);
         let nth = self.world.session.load(Ordering::Relaxed);
-        let after = self.home.join(format!("data-{nth}"));
+        let after = self.disk_dir.join(format!("data-{nth}"));
         disk::power_loss(&self.data, &after, lost, &mut self.chance).await?;
         self.data = after;
         Ok(())
@@ -258,7 +262,7 @@ impl Player {
             }
         }
         drop(books);
-        found.extend(orphans(&self.home)?.into_iter().map(|it| (Invariant::Orphans, it)));
+        found.extend(orphans(&self.disk_dir)?.into_iter().map(|it| (Invariant::Orphans, it)));
         self.breaches.extend(found);
         Ok(check::count_quotes(&left))
     }
@@ -305,16 +309,18 @@ async fn resumed(app: &App, run: &RunId) -> Result<RunHandle, Fault> {
     }
 }
 
-/// Files in `home` that nobody needs after a run.
-fn orphans(home: &Path) -> Result<Vec<String>, Fault> {
+/// Files on the disk that nobody needs after a run.
+fn orphans(disk: &Path) -> Result<Vec<String>, Fault> {
     let mut found = Vec::new();
-    for dir in std::fs::read_dir(home)?.filter_map(Result::ok).map(|it| it.path()) {
-        if !dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with("data")) {
+    for dir in std::fs::read_dir(disk)? {
+        let dir = dir?.path();
+        if !dir.is_dir() {
+            found.push(format!("{} is left over", dir.display()));
             continue;
         }
         for entry in std::fs::read_dir(&dir)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
-            if !["ibid.db", "ibid.db-wal", "ibid.db-shm", "locks"].contains(&name.as_str()) {
+            if !disk::STORE_FILES.contains(&name.as_str()) {
                 found.push(format!("{name} is left over"));
             }
         }

@@ -32,6 +32,15 @@ pub(super) struct Outcome {
     pub(super) ending: String,
 }
 
+impl Outcome {
+    /// A script that could not be played to its end.
+    pub(super) fn unplayed(seed: u64, error: &Fault) -> Outcome {
+        let breaches = vec![(Invariant::Resumable, error.to_string())];
+        let ending = "not played to its end".to_owned();
+        Outcome { seed, fired: Vec::new(), breaches, ending }
+    }
+}
+
 /// The troubles of `seed`, with the search or page that each comes with.
 pub(super) fn troubles(seed: u64, can_mount: bool) -> Vec<(Trouble, u32)> {
     let mut chance = Chance(seed);
@@ -55,6 +64,8 @@ pub(super) fn troubles(seed: u64, can_mount: bool) -> Vec<(Trouble, u32)> {
 struct Player<'a> {
     binary: &'a Path,
     home: PathBuf,
+    /// What the store is on; a small disk where the script fills it.
+    disk_dir: PathBuf,
     data: PathBuf,
     web: Arc<Web>,
     orders: Receiver<Trouble>,
@@ -78,14 +89,16 @@ pub(super) fn play(
 ) -> Result<Outcome, Fault> {
     let (sender, orders) = channel();
     let troubles = troubles(seed, can_mount);
-    let data = home.join("data");
-    let full = troubles.iter().any(|it| it.0 == Trouble::DiskFull);
-    let _disk = if full { Some(SmallDisk::mount(&data)?) } else { None };
+    let disk_dir = home.join("disk");
+    fs::create_dir_all(&disk_dir)?;
     fs::create_dir_all(home.join("tmp"))?;
+    let full = troubles.iter().any(|it| it.0 == Trouble::DiskFull);
+    let _disk = if full { Some(SmallDisk::mount(&disk_dir)?) } else { None };
     let mut player = Player {
         binary,
         home: home.to_owned(),
-        data,
+        data: disk_dir.join("data"),
+        disk_dir,
         web: Web::serve(troubles, sender)?,
         orders,
         chance: Chance(seed ^ 0xD15C),
@@ -136,7 +149,7 @@ impl Player<'_> {
                 Some(run) => self.command(&["resume", run, "--json", "-q"]).spawn()?,
             };
             let end = self.session(child)?;
-            disk::free(&self.data);
+            disk::free(&self.disk_dir);
             self.leftovers();
             if let SessionEnd::Exited(output) = &end
                 && let Some(ending) = self.told(output)
@@ -178,7 +191,7 @@ impl Player<'_> {
                 }
                 Trouble::ChildKilled => kill_a_child_of(pid)?,
                 Trouble::DiskFull => {
-                    disk::fill(&self.data);
+                    disk::fill(&self.disk_dir);
                     true
                 }
                 _ => {
@@ -202,9 +215,9 @@ impl Player<'_> {
 
     /// Goes on with what a power loss leaves of the store.
     fn power_fails(&mut self) -> Result<(), Fault> {
-        disk::free(&self.data);
+        disk::free(&self.disk_dir);
         let nth = self.web.state().session;
-        let after = self.home.join(format!("data-{nth}"));
+        let after = self.disk_dir.join(format!("data-{nth}"));
         disk::copy_after_power_loss(&self.data, &after, Lost::Unsynced, &mut self.chance)?;
         self.data = after;
         Ok(())
@@ -277,12 +290,11 @@ impl Player<'_> {
         }
         drop(state);
         self.breaches.extend(found);
-        for name in ["tmp", "data"] {
-            for entry in fs::read_dir(self.home.join(name))? {
-                let name = entry?.file_name().to_string_lossy().into_owned();
-                if !["ibid.db", "ibid.db-wal", "ibid.db-shm", "locks"].contains(&name.as_str()) {
-                    self.breach(Invariant::Orphans, format!("{name} is left over"));
-                }
+        let places = [self.home.join("tmp"), self.data.clone()];
+        for entry in places.iter().map(fs::read_dir).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if !disk::STORE_FILES.contains(&name.as_str()) {
+                self.breach(Invariant::Orphans, format!("{name} is left over"));
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ use ibid_index::ranker::LexicalRanker;
 use ibid_llm::Price;
 use ibid_llm::metered::max_input_tokens;
 use ibid_net::service_error::ServiceError;
+use serde_json::{Value, json};
 
 use super::model;
 use super::script::{Effect, Port};
@@ -54,15 +55,16 @@ fn refusal(effect: Effect, doing: String) -> Error {
         },
         _ => ServiceError::transient("the connection was lost"),
     };
-    fault.into_error(doing)
+    // As the program's own clients do.
+    fault.into_error(doing).with_hint("check the service, its key and its credit")
 }
 
 /// A web engine over the pages of the world.
 pub(super) struct Engine(pub(super) Arc<World>, pub(super) &'static str);
 
-/// The key of a search, as of its request in the journal.
-pub(super) fn search_key(engine: &str, text: &str, vertical: &str, limit: u64) -> String {
-    format!("search:{engine} {vertical} {limit} {text}")
+/// The key of a search, by what its request in the journal has.
+pub(super) fn search_key(engine: &str, request: &Value) -> String {
+    format!("search:{engine} {request}")
 }
 
 #[async_trait]
@@ -76,9 +78,12 @@ impl SearchProvider for Engine {
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
-        let vertical = serde_json::to_value(query.vertical()).unwrap_or_default();
-        let vertical = vertical.as_str().unwrap_or_default();
-        let key = search_key(self.1, query.text(), vertical, query.limit.into());
+        let request = json!({
+            "text": query.text(), "vertical": query.vertical(), "limit": query.limit,
+            "domains": query.domains, "not_domains": query.not_domains,
+            "since": query.since, "until": query.until,
+        });
+        let key = search_key(self.1, &request);
         let limit = query.limit as usize;
         match self.0.meet(Port::Engine, key).await {
             None => Ok(found(self.1, query.text(), limit).into()),

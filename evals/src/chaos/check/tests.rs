@@ -86,6 +86,11 @@ fn a_journal_that_does_not_agree_with_events_and_report_is_told() {
         left.events.remove(1);
     });
     told_of(broken, |left| left.events[0].1["type"] = json!("report.ready"));
+    told_of(broken, |left| left.events[2].1["data"]["report"]["usage"]["model_calls"] = json!(1));
+    told_of(broken, |left| {
+        let data = json!({"engine": "alpha", "query": "cork", "outcome": "ok"});
+        left.events[0].1 = json!({"seq": 1, "type": "search.completed", "data": data});
+    });
     told_of(broken, |left| left.steps.clear());
     told_of(broken, |left| left.held.clear());
     told_of(broken, |left| left.events[1].1["data"]["source"]["page"] = json!("sha256:b"));

@@ -1,8 +1,8 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact, injection,
-    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics, speed,
-    strategies, train_extractor, web,
+    Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact,
+    injection, linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics,
+    speed, strategies, train_extractor, web,
 };
 
 type ComponentFn = fn(&[String]) -> Outcome;

@@ -271,7 +271,8 @@ pub(super) fn in_world(left: &Left, books: &Books, bounds: Bounds, forgot: bool)
     let distinct: BTreeSet<&str> =
         books.sent.iter().filter(|it| external(it.port)).map(|it| it.key.as_str()).collect();
     if bounds.calls.is_some_and(|calls| distinct.len() as u64 > calls) {
-        breaches.push((Invariant::Spend, format!("{} calls of {:?}", distinct.len(), bounds.calls)));
+        breaches
+            .push((Invariant::Spend, format!("{} calls of {:?}", distinct.len(), bounds.calls)));
     }
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for sent in books.sent.iter().filter(|it| it.port != Port::Model) {

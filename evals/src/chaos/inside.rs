@@ -7,7 +7,9 @@ use std::time::Duration;
 use ibid::app::{App, AppComponents, PriorSpendFn, RunHandle, RunProviders, TotalCostFn};
 use ibid::config::Settings;
 use ibid_core::domain::{Budget, Effort, ModelRole, Question, RunId, Usage};
-use ibid_core::ports::{LanguageModel, Prompt, Ranker, RoleModel, RoleModels, RunCommand, SeededRng};
+use ibid_core::ports::{
+    LanguageModel, Prompt, Ranker, RoleModel, RoleModels, RunCommand, SeededRng,
+};
 use ibid_core::record::Run;
 use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, ErrorKind};
@@ -45,6 +47,8 @@ pub(super) struct Outcome {
     /// How the run ended: its status, or that nothing was left of it.
     pub(super) ending: String,
     pub(super) sessions: u32,
+    /// The sessions that stopped because the store could not be written.
+    pub(super) stopped: u32,
     pub(super) quotes: usize,
 }
 
@@ -57,6 +61,7 @@ impl Outcome {
             breaches: vec![(Invariant::Resumable, error.to_string())],
             ending: "not played to its end".to_owned(),
             sessions: 0,
+            stopped: 0,
             quotes: 0,
         }
     }
@@ -82,6 +87,7 @@ struct Player {
     _disk: Option<SmallDisk>,
     chance: Chance,
     breaches: Vec<Breach>,
+    stopped: u32,
     /// What the run had left when a session began, by its number.
     before: Vec<(u32, Left)>,
     /// Whether a disk lost what was synced.
@@ -106,6 +112,7 @@ pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> 
         _disk: disk,
         chance: Chance(script.seed ^ 0xD15C),
         breaches: Vec::new(),
+        stopped: 0,
         before: Vec::new(),
         forgot: false,
     };
@@ -122,6 +129,7 @@ pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> 
     Ok(Outcome {
         fired: happened.map(|it| it.0.kind).collect(),
         breaches: player.breaches,
+        stopped: player.stopped,
         ending,
         sessions: world.session.load(Ordering::Relaxed),
         quotes,
@@ -142,7 +150,7 @@ impl Player {
             let app = self.app()?;
             let handle = match &run {
                 None => app.start(question(&self.world.script, app.settings())).await?,
-                Some(run) => resumed(&app, run).await?,
+                Some(run) => self.resumed(&app, run).await?,
             };
             run = Some(handle.id.clone());
             let end = self.session(&app, handle).await?;
@@ -202,6 +210,7 @@ impl Player {
             SessionEnd::Died(Order::PowerLoss) => Lost::Unsynced,
             SessionEnd::Died(Order::LyingDisk) => Lost::Synced,
             SessionEnd::Stopped(error) => {
+                self.stopped += 1;
                 self.told(error);
                 return Ok(());
             }
@@ -214,6 +223,24 @@ impl Player {
         disk::power_loss(&self.data, &after, lost, &mut self.chance).await?;
         self.data = after;
         Ok(())
+    }
+
+    /// Resumes `run`, as soon as the worker of the last session has let go of it, and of the disk.
+    async fn resumed(&mut self, app: &App, run: &RunId) -> Result<RunHandle, Fault> {
+        let policy = RetryPolicy::fixed(250, Duration::from_millis(20));
+        let mut backoff = policy.begin();
+        loop {
+            let error = match app.resume(run).await {
+                Ok(handle) => return Ok(handle),
+                Err(error) => error,
+            };
+            // The last worker may have filled the disk while it was being stopped.
+            self.told(&error);
+            disk::free(&self.disk_dir);
+            let delay = backoff.next_delay(None, None);
+            let delay = delay.ok_or_else(|| format!("resuming: {}", error.chain()))?;
+            tokio::time::sleep(delay).await;
+        }
     }
 
     /// Judges the words of a session that stopped.
@@ -291,21 +318,6 @@ fn ignore_full(sent: ibid_core::Result<()>) -> Result<(), Fault> {
     match sent {
         Err(error) if error.kind() != ErrorKind::Setup => Err(error.chain().into()),
         _ => Ok(()),
-    }
-}
-
-/// Resumes `run`, as soon as the worker of the last session has let go of it.
-async fn resumed(app: &App, run: &RunId) -> Result<RunHandle, Fault> {
-    let policy = RetryPolicy::fixed(250, Duration::from_millis(20));
-    let mut backoff = policy.begin();
-    loop {
-        match app.resume(run).await {
-            Err(error) if error.kind() == ErrorKind::Transient => {
-                let delay = backoff.next_delay(None, None).ok_or_else(|| error.chain())?;
-                tokio::time::sleep(delay).await;
-            }
-            other => return Ok(other.map_err(|error| format!("resuming: {}", error.chain()))?),
-        }
     }
 }
 

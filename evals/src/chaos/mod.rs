@@ -135,3 +135,20 @@ async fn play_all(seeds: &[u64], can_mount: bool, keep: Option<&Path>) -> Vec<in
     });
     playing.buffered(AT_ONCE).collect().await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seeds whose scripts once found a fault of the program: a prompt that was asked twice was counted twice.
+    const ONCE_FAILED: [u64; 2] = [14, 391];
+
+    #[test]
+    fn scripts_that_once_found_a_fault_hold() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let outcomes = runtime.map(|runtime| runtime.block_on(play_all(&ONCE_FAILED, true, None)));
+        for it in outcomes.expect("a runtime") {
+            assert!(it.breaches.is_empty() && it.sessions > 0, "{:?}", it.breaches);
+        }
+    }
+}

@@ -51,9 +51,11 @@ fn plan() -> Value {
 
 /// A researcher searches, then reads, then is done.
 fn research(words: &str) -> Value {
-    let turn = |action: &str, queries: &[&str], pages: &[u32]| json!({
-        "action": action, "queries": queries, "pages": pages, "thought": "", "notes": [],
-    });
+    let turn = |action: &str, queries: &[&str], pages: &[u32]| {
+        json!({
+            "action": action, "queries": queries, "pages": pages, "thought": "", "notes": [],
+        })
+    };
     if words.contains("fetch_url http") {
         turn("finish", &[], &[])
     } else if words.contains("search_web cork") {
@@ -81,13 +83,10 @@ fn findings(words: &str) -> Vec<Value> {
 }
 
 fn write(words: &str) -> Value {
-    let sentence =
-        |it: &(&str, &str)| json!({"text": it.1, "evidence": [it.0]});
+    let sentence = |it: &(&str, &str)| json!({"text": it.1, "evidence": [it.0]});
     let all = evidence(words);
     let (first, second) = all.split_at(all.len().min(3));
-    let part = |heading: &str, rows: &[(&str, &str)]| {
-        json!({"heading": heading, "sentences": rows.iter().map(sentence).collect::<Vec<_>>()})
-    };
+    let part = |heading: &str, rows: &[(&str, &str)]| json!({"heading": heading, "sentences": rows.iter().map(sentence).collect::<Vec<_>>()});
     json!({"sections": [part("What cork is", first), part("Harvest", second)]})
 }
 

@@ -30,6 +30,9 @@ pub(super) struct Outcome {
     pub(super) fired: Vec<Trouble>,
     pub(super) breaches: Vec<Breach>,
     pub(super) ending: String,
+    pub(super) sessions: u32,
+    /// The sessions that stopped because the store could not be written.
+    pub(super) stopped: u32,
 }
 
 impl Outcome {
@@ -37,7 +40,7 @@ impl Outcome {
     pub(super) fn unplayed(seed: u64, error: &Fault) -> Outcome {
         let breaches = vec![(Invariant::Resumable, error.to_string())];
         let ending = "not played to its end".to_owned();
-        Outcome { seed, fired: Vec::new(), breaches, ending }
+        Outcome { seed, fired: Vec::new(), breaches, ending, sessions: 0, stopped: 0 }
     }
 }
 
@@ -71,6 +74,7 @@ struct Player<'a> {
     orders: Receiver<Trouble>,
     chance: Chance,
     breaches: Vec<Breach>,
+    stopped: u32,
     before: Vec<(u32, Left)>,
 }
 
@@ -103,12 +107,23 @@ pub(super) fn play(
         orders,
         chance: Chance(seed ^ 0xD15C),
         breaches: Vec::new(),
+        stopped: 0,
         before: Vec::new(),
     };
     let ending = player.sessions()?;
     player.judge()?;
-    let fired = player.web.state().fired.clone();
-    Ok(Outcome { seed, fired, breaches: player.breaches, ending })
+    let (fired, sessions) = {
+        let state = player.web.state();
+        (state.fired.clone(), state.session)
+    };
+    Ok(Outcome {
+        seed,
+        fired,
+        breaches: player.breaches,
+        ending,
+        sessions,
+        stopped: player.stopped,
+    })
 }
 
 impl Player<'_> {
@@ -142,8 +157,9 @@ impl Player<'_> {
             self.web.state().session = session;
             let child = match &run {
                 None => {
-                    let args =
-                        ["run", QUESTION, "--engine", "searxng", "--effort", "quick", "--json", "-q"];
+                    let args = [
+                        "run", QUESTION, "--engine", "searxng", "--effort", "quick", "--json", "-q",
+                    ];
                     self.command(&args).spawn()?
                 }
                 Some(run) => self.command(&["resume", run, "--json", "-q"]).spawn()?,
@@ -242,6 +258,7 @@ impl Player<'_> {
         match code {
             0 | 3 => Some(format!("exit {code}, {status}")),
             4 => {
+                self.stopped += 1;
                 // A full disk: the program says so, and the run goes on when there is room.
                 if !stderr.contains("hint") && object["hint"].as_str().is_none() {
                     self.breach(Invariant::Ending, format!("exit 4 without a hint: {stderr}"));
@@ -291,7 +308,9 @@ impl Player<'_> {
         drop(state);
         self.breaches.extend(found);
         let places = [self.home.join("tmp"), self.data.clone()];
-        for entry in places.iter().map(fs::read_dir).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        for entry in
+            places.iter().map(fs::read_dir).collect::<Result<Vec<_>, _>>()?.into_iter().flatten()
+        {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if !disk::STORE_FILES.contains(&name.as_str()) {
                 self.breach(Invariant::Orphans, format!("{name} is left over"));

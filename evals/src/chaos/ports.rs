@@ -127,10 +127,11 @@ fn found(engine: &str, query: &str, limit: usize) -> Vec<Hit> {
 
 /// Addresses that are none, titles without end, numbers that are none, one hit many times.
 fn senseless(engine: &str) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = ["", "not an address", "javascript:alert(1)", "https://", "file:///etc/passwd"]
-        .into_iter()
-        .map(|url| Hit::new(engine, url, &"x\u{0}\u{202E}\n".repeat(5_000), "\u{FFFD}"))
-        .collect();
+    let mut hits: Vec<Hit> =
+        ["", "not an address", "javascript:alert(1)", "https://", "file:///etc/passwd"]
+            .into_iter()
+            .map(|url| Hit::new(engine, url, &"x\u{0}\u{202E}\n".repeat(5_000), "\u{FFFD}"))
+            .collect();
     hits.iter_mut().for_each(|hit| hit.score = f32::MAX);
     let again = Hit::new(engine, PAGES[0].0, "", "");
     hits.extend(std::iter::repeat_n(again, 300));

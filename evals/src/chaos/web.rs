@@ -160,7 +160,9 @@ impl Web {
                 }
             };
             match trouble {
-                Some(Trouble::EngineCut | Trouble::PageCut) => return cut(&mut socket, kind, &body),
+                Some(Trouble::EngineCut | Trouble::PageCut) => {
+                    return cut(&mut socket, kind, &body);
+                }
                 Some(Trouble::PageHuge) => return huge(&mut socket),
                 Some(Trouble::PageStalls) => std::thread::sleep(Duration::from_secs(3)),
                 Some(Trouble::NetworkCut) => {
@@ -240,7 +242,8 @@ fn respond(socket: &mut TcpStream, status: &str, kind: &str, body: &str) -> Opti
 /// Promises a body and closes the connection in its middle.
 fn cut(socket: &mut TcpStream, kind: &str, body: &str) -> Option<()> {
     let length = body.len();
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
     socket.write_all(head.as_bytes()).ok()?;
     socket.write_all(&body.as_bytes()[..length / 2]).ok()?;
     None

@@ -123,7 +123,11 @@ fn a_quote_that_is_not_exact_is_told() {
 fn spending_beyond_a_bound_is_told() {
     told_by_world(Invariant::Spend, |books| books.billed = 0.03);
     let mut left = sound();
-    left.steps.push(Step { key: "j".to_owned(), asked: json!({"url": "x"}), ..left.steps[0].clone() });
+    left.steps.push(Step {
+        key: "j".to_owned(),
+        asked: json!({"url": "x"}),
+        ..left.steps[0].clone()
+    });
     let mut books = books();
     books.sent.push(Sent { session: 1, port: Port::Page, key: read_key("x") });
     let found = in_world(&left, &books, BOUNDS, false);

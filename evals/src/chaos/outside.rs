@@ -52,16 +52,16 @@ pub(super) fn troubles(seed: u64, can_mount: bool) -> Vec<(Trouble, u32)> {
         .filter(|trouble| can_mount || *trouble != Trouble::DiskFull)
         .collect();
     let count = usable.len();
-    // Two in turn, and others by chance, so that each kind has its share.
-    let turn = seed as usize * 2;
-    let mut kinds = vec![usable[turn % count], usable[(turn + 1) % count]];
-    for _ in 0..4 {
+    // Three in turn, and others by chance, so that each kind has its share.
+    let turn = seed as usize * 3;
+    let mut kinds: Vec<Trouble> = (turn..turn + 3).map(|nth| usable[nth % count]).collect();
+    for _ in 0..3 {
         let more = *chance.one_of(&usable);
         if !kinds.contains(&more) {
             kinds.push(more);
         }
     }
-    kinds.into_iter().map(|kind| (kind, 1 + chance.below(4))).collect()
+    kinds.into_iter().map(|kind| (kind, 1 + chance.below(3))).collect()
 }
 
 struct Player<'a> {

@@ -161,7 +161,7 @@ impl Script {
 fn fault(kind: Kind, chance: &mut Chance) -> Fault {
     let last = match kind.port {
         Port::Engine => 4,
-        Port::Page => 8,
+        Port::Page => 4,
         Port::Model => 8,
         Port::Reranker => 1,
         Port::Any => 16,
@@ -188,7 +188,7 @@ impl Chance {
 
     /// A number below `most`.
     pub(super) fn below(&mut self, most: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(most) >> 32) as u32
+        (((self.next() >> 32) * u64::from(most)) >> 32) as u32
     }
 
     pub(super) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {

@@ -13,7 +13,8 @@ pub(super) fn inside(outcomes: &[inside::Outcome], verbose: bool) -> usize {
         let hit = outcomes.iter().filter(|it| it.fired.contains(kind));
         row(kind.name, hit.map(|it| it.breaches.as_slice()));
     }
-    invariants(&outcomes.iter().map(|it| it.breaches.as_slice()).collect::<Vec<_>>());
+    let all = Invariant::ALL.into_iter();
+    invariants(all, &outcomes.iter().map(|it| it.breaches.as_slice()).collect::<Vec<_>>());
     endings(outcomes.iter().map(|it| it.ending.as_str()));
     let sessions: u32 = outcomes.iter().map(|it| it.sessions).sum();
     let quotes: usize = outcomes.iter().map(|it| it.quotes).sum();
@@ -43,7 +44,9 @@ pub(super) fn outside(outcomes: &[outside::Outcome], verbose: bool) -> usize {
         let hit = outcomes.iter().filter(|it| it.fired.contains(&trouble));
         row(trouble.name(), hit.map(|it| it.breaches.as_slice()));
     }
-    invariants(&outcomes.iter().map(|it| it.breaches.as_slice()).collect::<Vec<_>>());
+    // These runs have no model and no limit, so spending is not judged.
+    let judged = Invariant::ALL.into_iter().filter(|it| *it != Invariant::Spend);
+    invariants(judged, &outcomes.iter().map(|it| it.breaches.as_slice()).collect::<Vec<_>>());
     endings(outcomes.iter().map(|it| it.ending.as_str()));
     let sessions: u32 = outcomes.iter().map(|it| it.sessions).sum();
     let stopped: u32 = outcomes.iter().map(|it| it.stopped).sum();
@@ -66,9 +69,9 @@ fn row<'a>(name: &str, hit: impl Iterator<Item = &'a [Breach]>) {
     println!("| {name} | {} | {held} |", hit.len());
 }
 
-fn invariants(all: &[&[Breach]]) {
+fn invariants(judged: impl Iterator<Item = Invariant>, all: &[&[Breach]]) {
     println!("| invariant | scripts in which it held |\n| --- | --- |");
-    for invariant in Invariant::ALL {
+    for invariant in judged {
         let is_broken = |breaches: &&&[Breach]| breaches.iter().any(|it| it.0 == invariant);
         let broken = all.iter().filter(is_broken).count();
         println!("| {} | {} of {} |", invariant.text(), all.len() - broken, all.len());

@@ -91,7 +91,7 @@ pub(super) struct Sent {
 /// The books of a world.
 #[derive(Default)]
 pub(super) struct Books {
-    counts: BTreeMap<Port, u32>,
+    pub(super) counts: BTreeMap<Port, u32>,
     /// How often each fault of the script happened.
     pub(super) fired: Vec<u32>,
     pub(super) sent: Vec<Sent>,

@@ -38,7 +38,7 @@ const MOUNTS: &str = "--mounts";
 
 /// Plays scripts and prints how often each kind of fault happened, and what did not hold.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    scripts(args, 500, 60)
+    scripts(args, 500, 70)
 }
 
 /// A few scripts of both sorts.

@@ -24,8 +24,8 @@ use tokio::sync::mpsc;
 use super::check::{self, Bounds, Breach, Invariant};
 use super::disk::{self, Lost, SmallDisk};
 use super::left::Left;
-use super::ports::{Engine, Model, PRICE, Reader, Reranker};
-use super::script::{Chance, Effect, Kind, Script};
+use super::ports::{BillingModel, Engine, PRICE, Reader, Reranker};
+use super::script::{Chance, FaultEffect, Kind, Script};
 use super::world::{Order, QUESTION, World};
 use crate::Fault;
 
@@ -39,7 +39,7 @@ const LOCKED: Duration = Duration::from_millis(300);
 const WINDOW: u32 = 16_384;
 
 /// What came of a script.
-pub(super) struct Outcome {
+pub(super) struct ScriptOutcome {
     pub(super) script: Script,
     /// The faults that happened.
     pub(super) fired: Vec<Kind>,
@@ -52,10 +52,10 @@ pub(super) struct Outcome {
     pub(super) quotes: usize,
 }
 
-impl Outcome {
+impl ScriptOutcome {
     /// A script that could not be played to its end.
-    pub(super) fn unplayed(script: Script, error: &Fault) -> Outcome {
-        Outcome {
+    pub(super) fn unplayed(script: Script, error: &Fault) -> ScriptOutcome {
+        ScriptOutcome {
             script,
             fired: Vec::new(),
             breaches: vec![(Invariant::Resumable, error.to_string())],
@@ -68,14 +68,14 @@ impl Outcome {
 }
 
 /// How a session ended.
-enum SessionEnd {
+enum SessionOutcome {
     Ended(Box<Run>),
     Stopped(Error),
     Died(Order),
 }
 
 /// A script at work.
-struct Player {
+struct ScriptPlayer {
     world: Arc<World>,
     orders: mpsc::UnboundedReceiver<Order>,
     home: PathBuf,
@@ -95,15 +95,15 @@ struct Player {
 }
 
 /// Plays `script` in `home`, an empty folder.
-pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> {
+pub(super) async fn play(script: Script, home: &Path) -> Result<ScriptOutcome, Fault> {
     let disk_dir = home.join("disk");
     std::fs::create_dir_all(&disk_dir)?;
-    let full = script.faults.iter().any(|it| it.kind.effect == Effect::DiskFull);
+    let full = script.faults.iter().any(|it| it.kind.effect == FaultEffect::DiskFull);
     let disk = if full { Some(SmallDisk::mount(&disk_dir)?) } else { None };
     let (sender, orders) = mpsc::unbounded_channel();
     let filled = disk_dir.clone();
     let world = World::new(script.clone(), sender, Box::new(move || disk::fill(&filled)));
-    let mut player = Player {
+    let mut player = ScriptPlayer {
         world: Arc::clone(&world),
         orders,
         home: home.to_owned(),
@@ -126,7 +126,7 @@ pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> 
     let quotes = player.judge().await?;
     let books = world.books();
     let happened = script.faults.iter().zip(&books.fired).filter(|it| *it.1 > 0);
-    Ok(Outcome {
+    Ok(ScriptOutcome {
         fired: happened.map(|it| it.0.kind).collect(),
         breaches: player.breaches,
         stopped: player.stopped,
@@ -137,7 +137,7 @@ pub(super) async fn play(script: Script, home: &Path) -> Result<Outcome, Fault> 
     })
 }
 
-impl Player {
+impl ScriptPlayer {
     fn breach(&mut self, which: Invariant, text: impl Into<String>) {
         self.breaches.push((which, text.into()));
     }
@@ -154,7 +154,7 @@ impl Player {
             };
             run = Some(handle.id.clone());
             let end = self.session(&app, handle).await?;
-            if let SessionEnd::Ended(run) = &end {
+            if let SessionOutcome::Ended(run) = &end {
                 self.render(run);
                 return Ok(format!("{:?}", run.status));
             }
@@ -176,20 +176,20 @@ impl Player {
     }
 
     /// Follows orders until the session ends.
-    async fn session(&mut self, app: &App, handle: RunHandle) -> Result<SessionEnd, Fault> {
+    async fn session(&mut self, app: &App, handle: RunHandle) -> Result<SessionOutcome, Fault> {
         let run = handle.id.clone();
         let mut work = Box::pin(handle.wait());
         loop {
             let order = tokio::select! {
                 ended = &mut work => return Ok(match ended {
-                    Ok(run) => SessionEnd::Ended(Box::new(run)),
-                    Err(error) => SessionEnd::Stopped(error),
+                    Ok(run) => SessionOutcome::Ended(Box::new(run)),
+                    Err(error) => SessionOutcome::Stopped(error),
                 }),
                 Some(order) = self.orders.recv() => order,
             };
             match order {
                 Order::Kill | Order::PowerLoss | Order::LyingDisk => {
-                    return Ok(SessionEnd::Died(order));
+                    return Ok(SessionOutcome::Died(order));
                 }
                 Order::Cancel => ignore_full(app.send_command(&run, RunCommand::Cancel).await)?,
                 Order::Finish => ignore_full(app.send_command(&run, RunCommand::Finish).await)?,
@@ -205,11 +205,11 @@ impl Player {
     }
 
     /// Leaves the disk as the end of the session does.
-    async fn interrupted(&mut self, end: &SessionEnd) -> Result<(), Fault> {
+    async fn interrupted(&mut self, end: &SessionOutcome) -> Result<(), Fault> {
         let lost = match end {
-            SessionEnd::Died(Order::PowerLoss) => Lost::Unsynced,
-            SessionEnd::Died(Order::LyingDisk) => Lost::Synced,
-            SessionEnd::Stopped(error) => {
+            SessionOutcome::Died(Order::PowerLoss) => Lost::Unsynced,
+            SessionOutcome::Died(Order::LyingDisk) => Lost::Synced,
+            SessionOutcome::Stopped(error) => {
                 self.stopped += 1;
                 self.told(error);
                 return Ok(());
@@ -377,7 +377,7 @@ fn providers(world: &Arc<World>) -> ibid_core::Result<RunProviders> {
             chance: Arc::new(SeededRng::new(script.seed)),
             egress: Default::default(),
         };
-        let model = stack::wrap(Arc::new(Model(Arc::clone(world))), &spec, &context);
+        let model = stack::wrap(Arc::new(BillingModel(Arc::clone(world))), &spec, &context);
         for role in ModelRole::ALL {
             let model: Arc<dyn LanguageModel> = Arc::clone(&model);
             models.insert(role, RoleModel { model, window: WINDOW });

@@ -100,7 +100,7 @@ fn play_real(
     args: &[String],
     seeds: std::ops::Range<u64>,
     can_mount: bool,
-) -> Result<Vec<outside::Outcome>, Fault> {
+) -> Result<Vec<outside::ProgramOutcome>, Fault> {
     let binary = binary(args)?;
     let next = Mutex::new(seeds);
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -110,11 +110,13 @@ fn play_real(
             let outcome = tempfile::tempdir()
                 .map_err(Fault::from)
                 .and_then(|home| outside::play(seed, &binary, home.path(), can_mount));
-            played.push(outcome.unwrap_or_else(|error| outside::Outcome::unplayed(seed, &error)));
+            played.push(
+                outcome.unwrap_or_else(|error| outside::ProgramOutcome::unplayed(seed, &error)),
+            );
         }
         played
     };
-    let mut outcomes: Vec<outside::Outcome> = std::thread::scope(|scope| {
+    let mut outcomes: Vec<outside::ProgramOutcome> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
     });
@@ -123,7 +125,11 @@ fn play_real(
 }
 
 /// Plays the scripts, each in a folder of its own, which is `keep` where one is named.
-async fn play_all(seeds: &[u64], can_mount: bool, keep: Option<&Path>) -> Vec<inside::Outcome> {
+async fn play_all(
+    seeds: &[u64],
+    can_mount: bool,
+    keep: Option<&Path>,
+) -> Vec<inside::ScriptOutcome> {
     let playing = stream::iter(seeds).map(|seed| async move {
         let script = Script::from_seed(*seed, can_mount);
         let played = match (keep, tempfile::tempdir()) {
@@ -131,7 +137,7 @@ async fn play_all(seeds: &[u64], can_mount: bool, keep: Option<&Path>) -> Vec<in
             (None, Ok(home)) => inside::play(script.clone(), home.path()).await,
             (None, Err(error)) => Err(error.into()),
         };
-        played.unwrap_or_else(|error| inside::Outcome::unplayed(script, &error))
+        played.unwrap_or_else(|error| inside::ScriptOutcome::unplayed(script, &error))
     });
     playing.buffered(AT_ONCE).collect().await
 }

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LINGER: Duration = Duration::from_secs(3);
 
 /// What came of a script.
-pub(super) struct Outcome {
+pub(super) struct ProgramOutcome {
     pub(super) seed: u64,
     pub(super) fired: Vec<Trouble>,
     pub(super) breaches: Vec<Breach>,
@@ -35,12 +35,12 @@ pub(super) struct Outcome {
     pub(super) stopped: u32,
 }
 
-impl Outcome {
+impl ProgramOutcome {
     /// A script that could not be played to its end.
-    pub(super) fn unplayed(seed: u64, error: &Fault) -> Outcome {
+    pub(super) fn unplayed(seed: u64, error: &Fault) -> ProgramOutcome {
         let breaches = vec![(Invariant::Resumable, error.to_string())];
         let ending = "not played to its end".to_owned();
-        Outcome { seed, fired: Vec::new(), breaches, ending, sessions: 0, stopped: 0 }
+        ProgramOutcome { seed, fired: Vec::new(), breaches, ending, sessions: 0, stopped: 0 }
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn troubles(seed: u64, can_mount: bool) -> Vec<(Trouble, u32)> {
     kinds.into_iter().map(|kind| (kind, 1 + chance.below(3))).collect()
 }
 
-struct Player<'a> {
+struct ProgramPlayer<'a> {
     binary: &'a Path,
     home: PathBuf,
     /// What the store is on; a small disk where the script fills it.
@@ -79,7 +79,7 @@ struct Player<'a> {
 }
 
 /// How a session ended: by itself with this output, or killed by the script.
-enum SessionEnd {
+enum ProgramEnd {
     Exited(std::process::Output),
     Killed,
 }
@@ -90,7 +90,7 @@ pub(super) fn play(
     binary: &Path,
     home: &Path,
     can_mount: bool,
-) -> Result<Outcome, Fault> {
+) -> Result<ProgramOutcome, Fault> {
     let (sender, orders) = channel();
     let troubles = troubles(seed, can_mount);
     let disk_dir = home.join("disk");
@@ -98,7 +98,7 @@ pub(super) fn play(
     fs::create_dir_all(home.join("tmp"))?;
     let full = troubles.iter().any(|it| it.0 == Trouble::DiskFull);
     let _disk = if full { Some(SmallDisk::mount(&disk_dir)?) } else { None };
-    let mut player = Player {
+    let mut player = ProgramPlayer {
         binary,
         home: home.to_owned(),
         data: disk_dir.join("data"),
@@ -116,7 +116,7 @@ pub(super) fn play(
         let state = player.web.state();
         (state.fired.clone(), state.session)
     };
-    Ok(Outcome {
+    Ok(ProgramOutcome {
         seed,
         fired,
         breaches: player.breaches,
@@ -126,7 +126,7 @@ pub(super) fn play(
     })
 }
 
-impl Player<'_> {
+impl ProgramPlayer<'_> {
     fn breach(&mut self, which: Invariant, text: impl Into<String>) {
         self.breaches.push((which, text.into()));
     }
@@ -167,7 +167,7 @@ impl Player<'_> {
             let end = self.session(child)?;
             disk::free(&self.disk_dir);
             self.leftovers();
-            if let SessionEnd::Exited(output) = &end
+            if let ProgramEnd::Exited(output) = &end
                 && let Some(ending) = self.told(output)
             {
                 return Ok(ending);
@@ -184,7 +184,7 @@ impl Player<'_> {
     }
 
     /// Follows orders until the program has exited or is killed.
-    fn session(&mut self, mut child: Child) -> Result<SessionEnd, Fault> {
+    fn session(&mut self, mut child: Child) -> Result<ProgramEnd, Fault> {
         let began = Instant::now();
         let pid = child.id();
         while child.try_wait()?.is_none() {
@@ -219,14 +219,14 @@ impl Player<'_> {
                     child.kill()?;
                     child.wait()?;
                     self.web.state().fired.push(order);
-                    return Ok(SessionEnd::Killed);
+                    return Ok(ProgramEnd::Killed);
                 }
             };
             if happened {
                 self.web.state().fired.push(order);
             }
         }
-        Ok(SessionEnd::Exited(child.wait_with_output()?))
+        Ok(ProgramEnd::Exited(child.wait_with_output()?))
     }
 
     /// Goes on with what a power loss leaves of the store.

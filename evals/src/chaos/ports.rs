@@ -16,7 +16,7 @@ use ibid_net::service_error::ServiceError;
 use serde_json::{Value, json};
 
 use super::model;
-use super::script::{Effect, Port};
+use super::script::{FaultEffect, Port};
 use super::world::{PAGES, World};
 
 /// How long a call to an engine or a page may take, by the clock of the world.
@@ -27,29 +27,29 @@ pub(super) const PRICE: Price =
     Price { input: 1.0, cached_input: None, cache_write: None, output: 4.0, call: 0.0, long: None };
 
 /// The error of a service that fails so.
-fn refusal(effect: Effect, doing: String) -> Error {
+fn refusal(effect: FaultEffect, doing: String) -> Error {
     let fault = match effect {
-        Effect::Limited => ServiceError {
+        FaultEffect::Limited => ServiceError {
             status: Some(429),
             retry_after: Some(Duration::from_millis(1)),
             ..ServiceError::rate_limited("slow down")
         },
-        Effect::Refused => ServiceError {
+        FaultEffect::Refused => ServiceError {
             status: Some(403),
             reason: Some(FailureReason::Declined),
             ..ServiceError::malformed("forbidden")
         },
-        Effect::Quota => ServiceError {
+        FaultEffect::Quota => ServiceError {
             status: Some(402),
             reason: Some(FailureReason::Quota),
             ..ServiceError::setup("no credit is left")
         },
-        Effect::Key => ServiceError {
+        FaultEffect::Key => ServiceError {
             status: Some(401),
             reason: Some(FailureReason::Key),
             ..ServiceError::setup("the key is not valid")
         },
-        Effect::Hang => ServiceError {
+        FaultEffect::Hang => ServiceError {
             reason: Some(FailureReason::Timeout),
             ..ServiceError::transient("no answer in time")
         },
@@ -87,10 +87,10 @@ impl SearchProvider for Engine {
         let limit = query.limit as usize;
         match self.0.meet(Port::Engine, key).await {
             None => Ok(found(self.1, query.text(), limit).into()),
-            Some(Effect::Empty) => Ok(Hits::default()),
-            Some(Effect::Garbage) => Ok(senseless(self.1).into()),
+            Some(FaultEffect::Empty) => Ok(Hits::default()),
+            Some(FaultEffect::Garbage) => Ok(senseless(self.1).into()),
             Some(effect) => {
-                if effect == Effect::Hang {
+                if effect == FaultEffect::Hang {
                     self.0.advance(DEADLINE_MS);
                 }
                 Err(refusal(effect, format!("searching {}", self.1)))
@@ -163,16 +163,16 @@ impl PageReader for Reader {
         };
         let text = match effect {
             None => (*text).to_owned(),
-            Some(Effect::Garbage) => "\u{0}\u{FFFD}\u{202E}cork\u{7F} ".repeat(16_000),
-            Some(Effect::Truncated) => text[..text.len() * 2 / 3].to_owned(),
-            Some(Effect::Empty) => String::new(),
-            Some(Effect::Refused) => {
+            Some(FaultEffect::Garbage) => "\u{0}\u{FFFD}\u{202E}cork\u{7F} ".repeat(16_000),
+            Some(FaultEffect::Truncated) => text[..text.len() * 2 / 3].to_owned(),
+            Some(FaultEffect::Empty) => String::new(),
+            Some(FaultEffect::Refused) => {
                 return Err(Error::new(ErrorKind::Malformed, format!("reading {url}"))
                     .with_reason(FailureReason::Read(ReadFailure::BotBlock))
                     .with_status(Some(403)));
             }
             Some(effect) => {
-                if effect == Effect::Hang {
+                if effect == FaultEffect::Hang {
                     self.0.advance(DEADLINE_MS);
                 }
                 return Err(refusal(effect, format!("reading {url}")));
@@ -192,7 +192,7 @@ impl PageReader for Reader {
 }
 
 /// A model that bills what it is sent.
-pub(super) struct Model(pub(super) Arc<World>);
+pub(super) struct BillingModel(pub(super) Arc<World>);
 
 pub(super) const MODEL: &str = "openai/chaos-1";
 
@@ -202,7 +202,7 @@ pub(super) fn model_key(purpose: &str, has_schema: bool, messages: &[&str]) -> S
 }
 
 #[async_trait]
-impl LanguageModel for Model {
+impl LanguageModel for BillingModel {
     fn name(&self) -> &str {
         MODEL
     }
@@ -225,19 +225,19 @@ impl LanguageModel for Model {
         let effect = self.0.meet(Port::Model, key).await;
         match effect {
             None => {}
-            Some(Effect::Garbage) => text = format!("{{\"{}", "]}\u{0}E99".repeat(40)),
-            Some(Effect::Empty) => text = String::new(),
-            Some(Effect::Truncated) => {
+            Some(FaultEffect::Garbage) => text = format!("{{\"{}", "]}\u{0}E99".repeat(40)),
+            Some(FaultEffect::Empty) => text = String::new(),
+            Some(FaultEffect::Truncated) => {
                 text.truncate(text.floor_char_boundary(text.len() / 2));
                 finish = FinishReason::Length;
             }
-            Some(Effect::Hang) => {
+            Some(FaultEffect::Hang) => {
                 let ms = i64::try_from(self.0.script.seconds * 1_500).unwrap_or(i64::MAX);
                 self.0.advance(ms);
                 std::future::pending::<()>().await;
             }
-            Some(Effect::Transient) => {
-                return Err(refusal(Effect::Transient, format!("asking {MODEL}")));
+            Some(FaultEffect::Transient) => {
+                return Err(refusal(FaultEffect::Transient, format!("asking {MODEL}")));
             }
             Some(effect) => {
                 self.0.bill(-PRICE.cost(&tokens));
@@ -269,11 +269,11 @@ impl Ranker for Reranker {
         let scores = LexicalRanker.rank(query, texts).await?;
         match self.0.meet(Port::Reranker, key).await {
             None => Ok(scores),
-            Some(Effect::Garbage) => {
+            Some(FaultEffect::Garbage) => {
                 let odd = [f32::NAN, f32::INFINITY, -1.0, f32::NEG_INFINITY];
                 Ok(scores.iter().zip(odd.iter().cycle()).map(|it| *it.1).collect())
             }
-            Some(Effect::Truncated) => Ok(scores[..scores.len() / 2].to_vec()),
+            Some(FaultEffect::Truncated) => Ok(scores[..scores.len() / 2].to_vec()),
             Some(effect) => Err(refusal(effect, "asking the reranker".to_owned())),
         }
     }

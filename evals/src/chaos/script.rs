@@ -14,7 +14,7 @@ pub(super) enum Port {
 
 /// What happens to a call, or around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Effect {
+pub(super) enum FaultEffect {
     // What a port answers.
     Transient,
     Limited,
@@ -47,56 +47,56 @@ pub(super) enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) port: Port,
-    pub(super) effect: Effect,
+    pub(super) effect: FaultEffect,
     pub(super) name: &'static str,
 }
 
-const fn kind(port: Port, effect: Effect, name: &'static str) -> Kind {
+const fn kind(port: Port, effect: FaultEffect, name: &'static str) -> Kind {
     Kind { port, effect, name }
 }
 
 /// Every kind of fault that hits a run in this process.
 pub(super) const KINDS: &[Kind] = &[
-    kind(Port::Engine, Effect::Transient, "engine: connection lost"),
-    kind(Port::Engine, Effect::Limited, "engine: too many requests"),
-    kind(Port::Engine, Effect::Refused, "engine: request refused"),
-    kind(Port::Engine, Effect::Quota, "engine: quota used up"),
-    kind(Port::Engine, Effect::Key, "engine: wrong key"),
-    kind(Port::Engine, Effect::Garbage, "engine: hits that make no sense"),
-    kind(Port::Engine, Effect::Empty, "engine: no hits"),
-    kind(Port::Engine, Effect::Hang, "engine: no answer until its deadline"),
-    kind(Port::Page, Effect::Transient, "page: connection lost"),
-    kind(Port::Page, Effect::Refused, "page: refused"),
-    kind(Port::Page, Effect::Garbage, "page: binary text of 200 kB"),
-    kind(Port::Page, Effect::Truncated, "page: cut within a sentence"),
-    kind(Port::Page, Effect::Empty, "page: empty"),
-    kind(Port::Page, Effect::Hang, "page: no answer until its deadline"),
-    kind(Port::Model, Effect::Transient, "model: connection lost"),
-    kind(Port::Model, Effect::Limited, "model: too many requests"),
-    kind(Port::Model, Effect::Refused, "model: declines to answer"),
-    kind(Port::Model, Effect::Quota, "model: quota used up"),
-    kind(Port::Model, Effect::Key, "model: wrong key"),
-    kind(Port::Model, Effect::Garbage, "model: an answer that makes no sense"),
-    kind(Port::Model, Effect::Truncated, "model: an answer cut off"),
-    kind(Port::Model, Effect::Empty, "model: an empty answer"),
-    kind(Port::Model, Effect::Hang, "model: no answer until the run's time is up"),
-    kind(Port::Reranker, Effect::Transient, "reranker: connection lost"),
-    kind(Port::Reranker, Effect::Garbage, "reranker: scores that are no numbers"),
-    kind(Port::Reranker, Effect::Truncated, "reranker: too few scores"),
-    kind(Port::Any, Effect::Forward, "clock: an hour forward"),
-    kind(Port::Any, Effect::Back, "clock: an hour back"),
-    kind(Port::Any, Effect::Slow, "store: locked for 0.3 s"),
-    kind(Port::Any, Effect::DiskFull, "store: disk full"),
-    kind(Port::Any, Effect::Killed, "process: killed"),
-    kind(Port::Any, Effect::PowerLoss, "power loss: unsynced writes dropped"),
-    kind(Port::Any, Effect::LyingDisk, "power loss: synced writes dropped too"),
-    kind(Port::Any, Effect::Cancel, "user: cancels"),
-    kind(Port::Any, Effect::Finish, "user: asks to finish"),
+    kind(Port::Engine, FaultEffect::Transient, "engine: connection lost"),
+    kind(Port::Engine, FaultEffect::Limited, "engine: too many requests"),
+    kind(Port::Engine, FaultEffect::Refused, "engine: request refused"),
+    kind(Port::Engine, FaultEffect::Quota, "engine: quota used up"),
+    kind(Port::Engine, FaultEffect::Key, "engine: wrong key"),
+    kind(Port::Engine, FaultEffect::Garbage, "engine: hits that make no sense"),
+    kind(Port::Engine, FaultEffect::Empty, "engine: no hits"),
+    kind(Port::Engine, FaultEffect::Hang, "engine: no answer until its deadline"),
+    kind(Port::Page, FaultEffect::Transient, "page: connection lost"),
+    kind(Port::Page, FaultEffect::Refused, "page: refused"),
+    kind(Port::Page, FaultEffect::Garbage, "page: binary text of 200 kB"),
+    kind(Port::Page, FaultEffect::Truncated, "page: cut within a sentence"),
+    kind(Port::Page, FaultEffect::Empty, "page: empty"),
+    kind(Port::Page, FaultEffect::Hang, "page: no answer until its deadline"),
+    kind(Port::Model, FaultEffect::Transient, "model: connection lost"),
+    kind(Port::Model, FaultEffect::Limited, "model: too many requests"),
+    kind(Port::Model, FaultEffect::Refused, "model: declines to answer"),
+    kind(Port::Model, FaultEffect::Quota, "model: quota used up"),
+    kind(Port::Model, FaultEffect::Key, "model: wrong key"),
+    kind(Port::Model, FaultEffect::Garbage, "model: an answer that makes no sense"),
+    kind(Port::Model, FaultEffect::Truncated, "model: an answer cut off"),
+    kind(Port::Model, FaultEffect::Empty, "model: an empty answer"),
+    kind(Port::Model, FaultEffect::Hang, "model: no answer until the run's time is up"),
+    kind(Port::Reranker, FaultEffect::Transient, "reranker: connection lost"),
+    kind(Port::Reranker, FaultEffect::Garbage, "reranker: scores that are no numbers"),
+    kind(Port::Reranker, FaultEffect::Truncated, "reranker: too few scores"),
+    kind(Port::Any, FaultEffect::Forward, "clock: an hour forward"),
+    kind(Port::Any, FaultEffect::Back, "clock: an hour back"),
+    kind(Port::Any, FaultEffect::Slow, "store: locked for 0.3 s"),
+    kind(Port::Any, FaultEffect::DiskFull, "store: disk full"),
+    kind(Port::Any, FaultEffect::Killed, "process: killed"),
+    kind(Port::Any, FaultEffect::PowerLoss, "power loss: unsynced writes dropped"),
+    kind(Port::Any, FaultEffect::LyingDisk, "power loss: synced writes dropped too"),
+    kind(Port::Any, FaultEffect::Cancel, "user: cancels"),
+    kind(Port::Any, FaultEffect::Finish, "user: asks to finish"),
 ];
 
 /// A fault of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ScriptedFault {
     pub(super) kind: Kind,
     /// The call that it hits first, from 1, over all sessions of the run.
     pub(super) nth: u32,
@@ -104,7 +104,7 @@ pub(super) struct Fault {
     pub(super) times: u32,
 }
 
-impl Fault {
+impl ScriptedFault {
     pub(super) fn hits(&self, port: Port, nth: u32) -> bool {
         self.kind.port == port && (self.nth..self.nth.saturating_add(self.times)).contains(&nth)
     }
@@ -123,21 +123,25 @@ pub(super) struct Script {
     pub(super) usd: Option<f64>,
     pub(super) calls: Option<u64>,
     pub(super) seconds: u64,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<ScriptedFault>,
 }
 
 impl Script {
     /// The script of `seed`. The first fault is of the kind whose turn it is, so that each kind has its share.
     pub(super) fn from_seed(seed: u64, can_mount: bool) -> Script {
         let mut chance = Chance(seed);
-        let usable: Vec<Kind> =
-            KINDS.iter().filter(|it| can_mount || it.effect != Effect::DiskFull).copied().collect();
+        let usable: Vec<Kind> = KINDS
+            .iter()
+            .filter(|it| can_mount || it.effect != FaultEffect::DiskFull)
+            .copied()
+            .collect();
         let first = usable[seed as usize % usable.len()];
         let mut faults = vec![fault(first, &mut chance)];
         for _ in 0..chance.below(5) {
             let kind = *chance.one_of(&usable);
             // A run ends at most once by the user's word.
-            let ends = |kind: Kind| matches!(kind.effect, Effect::Cancel | Effect::Finish);
+            let ends =
+                |kind: Kind| matches!(kind.effect, FaultEffect::Cancel | FaultEffect::Finish);
             if !(ends(kind) && faults.iter().any(|it| ends(it.kind))) {
                 faults.push(fault(kind, &mut chance));
             }
@@ -158,7 +162,7 @@ impl Script {
     }
 }
 
-fn fault(kind: Kind, chance: &mut Chance) -> Fault {
+fn fault(kind: Kind, chance: &mut Chance) -> ScriptedFault {
     let last = match kind.port {
         Port::Engine => 4,
         Port::Page => 4,
@@ -171,7 +175,7 @@ fn fault(kind: Kind, chance: &mut Chance) -> Fault {
         Port::Any => 1,
         _ => *chance.one_of(&[1, 1, 1, 3, for_good]),
     };
-    Fault { kind, nth: 1 + chance.below(last), times }
+    ScriptedFault { kind, nth: 1 + chance.below(last), times }
 }
 
 /// SplitMix64 (public domain).
@@ -208,7 +212,9 @@ mod tests {
         }
         let scripts = (0..500).map(|seed| Script::from_seed(seed, false));
         assert!(
-            scripts.flat_map(|it| it.faults).all(|fault| fault.kind.effect != Effect::DiskFull)
+            scripts
+                .flat_map(|it| it.faults)
+                .all(|fault| fault.kind.effect != FaultEffect::DiskFull)
         );
     }
 }

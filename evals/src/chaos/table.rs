@@ -7,7 +7,7 @@ use super::web::Trouble;
 use super::{inside, outside};
 
 /// Prints what came of scripts in this process; returns how many invariants do not hold.
-pub(super) fn inside(outcomes: &[inside::Outcome], verbose: bool) -> usize {
+pub(super) fn inside(outcomes: &[inside::ScriptOutcome], verbose: bool) -> usize {
     header();
     for kind in KINDS {
         let hit = outcomes.iter().filter(|it| it.fired.contains(kind));
@@ -38,7 +38,7 @@ pub(super) fn inside(outcomes: &[inside::Outcome], verbose: bool) -> usize {
 }
 
 /// Prints what came of scripts on the program; returns how many invariants do not hold.
-pub(super) fn outside(outcomes: &[outside::Outcome], verbose: bool) -> usize {
+pub(super) fn outside(outcomes: &[outside::ProgramOutcome], verbose: bool) -> usize {
     header();
     for trouble in Trouble::ALL {
         let hit = outcomes.iter().filter(|it| it.fired.contains(&trouble));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ibid_core::ports::Clock;
 use tokio::sync::mpsc;
 
-use super::script::{Effect, Port, Script};
+use super::script::{FaultEffect, Port, Script};
 
 /// What every script asks.
 pub(super) const QUESTION: &str = "What is cork?";
@@ -134,27 +134,27 @@ impl World {
     }
 
     /// Books a call and returns what becomes of it; `None` if nothing goes wrong. Does not return for a process that dies.
-    pub(super) async fn meet(&self, port: Port, key: String) -> Option<Effect> {
+    pub(super) async fn meet(&self, port: Port, key: String) -> Option<FaultEffect> {
         let effects = self.book(port, key);
         let mut own = None;
         for effect in effects {
             match effect {
-                Effect::Forward => self.advance(HOUR_MS),
-                Effect::Back => self.advance(-HOUR_MS),
-                Effect::Slow => self.order(Order::Lock),
-                Effect::DiskFull => (self.fill)(),
-                Effect::Cancel => self.order(Order::Cancel),
-                Effect::Finish => self.order(Order::Finish),
-                Effect::Killed => self.die(Order::Kill).await,
-                Effect::PowerLoss => self.die(Order::PowerLoss).await,
-                Effect::LyingDisk => self.die(Order::LyingDisk).await,
+                FaultEffect::Forward => self.advance(HOUR_MS),
+                FaultEffect::Back => self.advance(-HOUR_MS),
+                FaultEffect::Slow => self.order(Order::Lock),
+                FaultEffect::DiskFull => (self.fill)(),
+                FaultEffect::Cancel => self.order(Order::Cancel),
+                FaultEffect::Finish => self.order(Order::Finish),
+                FaultEffect::Killed => self.die(Order::Kill).await,
+                FaultEffect::PowerLoss => self.die(Order::PowerLoss).await,
+                FaultEffect::LyingDisk => self.die(Order::LyingDisk).await,
                 other => own = own.or(Some(other)),
             }
         }
         own
     }
 
-    fn book(&self, port: Port, key: String) -> Vec<Effect> {
+    fn book(&self, port: Port, key: String) -> Vec<FaultEffect> {
         let mut books = self.books();
         books.sent.push(Sent { session: self.session.load(Ordering::Relaxed), port, key });
         let mut nth = |port| {

@@ -1,8 +1,8 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, conflicts, crash, dates, documents, extract, fact, injection,
-    linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics, speed,
-    strategies, train_extractor, web,
+    Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact,
+    injection, linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics,
+    speed, strategies, train_extractor, web,
 };
 
 type ComponentFn = fn(&[String]) -> Outcome;
@@ -48,6 +48,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("BioASQ, MultiHop-RAG and RAMDocs, development halves", strategies::run), ("the sample library and generated rows", strategies::small)),
     component("crash", "kills at random moments and at every named point",
         (LIBRARY, crash::run), (TEXTS, crash::small)),
+    component("chaos", "scripts of faults over all ports, and what must hold after each",
+        ("generated pages and scripted faults", chaos::run), ("a script for each kind of fault", chaos::small)),
     component("attribution", "claims against sources",
         ("nine sets of claims, development halves", attribution::run), (GENERATED, attribution::small)),
     component("conflicts", "documents that answer one question differently",

@@ -8,6 +8,7 @@
 mod align;
 mod answers;
 mod attribution;
+mod chaos;
 mod collection;
 mod components;
 mod conflicts;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 
 use crate::thresholds::MIN_CAUGHT_SHARE;
-use ibid_core::domain::{ModelRole, Usage};
+use ibid_core::domain::{ModelRole, PageHash, Usage};
 use ibid_core::ports::{
     Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
 };
@@ -55,7 +55,8 @@ pub(crate) fn narrower_window(window: u32, error: &Error) -> u32 {
 /// A model that records its answers, so that they can be counted in the order of the flow.
 pub(crate) struct TrackedModel<'a> {
     model: &'a dyn LanguageModel,
-    answers: Mutex<Vec<Completion>>,
+    /// Each with the hash of its prompt.
+    answers: Mutex<Vec<(PageHash, Completion)>>,
 }
 
 impl<'a> TrackedModel<'a> {
@@ -67,7 +68,7 @@ impl<'a> TrackedModel<'a> {
     pub(crate) fn usage(self) -> Usage {
         let answers = self.answers.into_inner();
         let mut sum = Usage { usd: Some(0.0), ..Usage::default() };
-        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
+        for (_, answer) in answers.unwrap_or_else(PoisonError::into_inner) {
             sum.model_calls += 1;
             sum.tokens_in += answer.tokens.input.unwrap_or(0);
             sum.tokens_out += answer.tokens.output.unwrap_or(0);
@@ -77,9 +78,11 @@ impl<'a> TrackedModel<'a> {
         sum
     }
 
-    fn remember(&self, answer: &Completion) {
+    fn remember(&self, prompt: &Prompt, answer: &Completion) {
+        let prompt = serde_json::to_string(prompt).unwrap_or_default();
+        let hash = PageHash::from_parts(&[self.model.name(), &prompt]);
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.push(answer.clone());
+        answers.push((hash, answer.clone()));
     }
 }
 
@@ -91,7 +94,7 @@ impl LanguageModel for TrackedModel<'_> {
 
     async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
         let answer = self.model.complete(prompt, sink).await?;
-        self.remember(&answer);
+        self.remember(prompt, &answer);
         Ok(answer)
     }
 }
@@ -122,6 +125,8 @@ pub(crate) struct LlmSession<'a> {
     /// The usage so far. The cost is unknown as soon as one price is.
     usage: Usage,
     unpriced: bool,
+    /// The prompts whose answers are counted. The journal answers the same prompt again without a call.
+    counted: BTreeSet<PageHash>,
     unaided: BTreeSet<LlmStep>,
     fallback_reasons: BTreeMap<LlmStep, String>,
     budget_spent: bool,
@@ -138,6 +143,7 @@ impl<'a> LlmSession<'a> {
             log,
             usage: Usage::default(),
             unpriced: false,
+            counted: BTreeSet::new(),
             unaided: BTreeSet::new(),
             fallback_reasons: BTreeMap::new(),
             budget_spent: false,
@@ -188,12 +194,14 @@ impl<'a> LlmSession<'a> {
         }
     }
 
-    /// Counts the recorded answers and emits them.
+    /// Counts the recorded answers and emits them, each prompt once.
     pub(crate) fn record_usage(&mut self, step: LlmStep, role: ModelRole, heard: TrackedModel<'_>) {
         let model = heard.model.name();
         let answers = heard.answers.into_inner();
-        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
-            self.add_usage(step, role, model, &answer);
+        for (prompt, answer) in answers.unwrap_or_else(PoisonError::into_inner) {
+            if self.counted.insert(prompt) {
+                self.add_usage(step, role, model, &answer);
+            }
         }
     }
 

@@ -44,26 +44,38 @@ async fn commit(db: &mut SqliteConnection, path: &Path, writes: &[&ScopedWrite])
     outcomes
 }
 
+/// Commits `writes` together. The statements are plain ones, not a transaction of sqlx: on a full disk SQLite rolls back by itself,
+/// and sqlx, whose own rollback then fails, would take the connection to be within a transaction for good.
 async fn try_commit(
     db: &mut SqliteConnection,
     path: &Path,
     writes: &[&ScopedWrite],
 ) -> Result<WriteOutcomes, StoreError> {
     let broken = |cause: sqlx::Error| store_error(path, "writing to", &cause);
-    let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
+    sqlx::query("begin immediate").execute(&mut *db).await.map_err(broken)?;
+    let outcomes = match apply_all(db, writes).await {
+        Ok(outcomes) => sqlx::query("commit").execute(&mut *db).await.map(|_| outcomes),
+        Err(cause) => Err(cause),
+    };
+    if outcomes.is_err() {
+        // Fails where SQLite has rolled back already; then there is nothing to undo.
+        let _ = sqlx::query("rollback").execute(&mut *db).await;
+    }
+    outcomes.map_err(broken)
+}
+
+/// Applies `writes` in the transaction that is open. A refused write changes nothing, and the others go on.
+async fn apply_all(
+    db: &mut SqliteConnection,
+    writes: &[&ScopedWrite],
+) -> Result<WriteOutcomes, sqlx::Error> {
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
-        match apply(&mut DbConnection::Sqlite(&mut tx), write).await {
+        match apply(&mut DbConnection::Sqlite(&mut *db), write).await {
             Ok(outcome) => outcomes.push(Ok(outcome)),
             Err(WriteError::Refused(fault)) => outcomes.push(Err(fault)),
-            Err(WriteError::Database(cause)) => {
-                let fault = broken(cause);
-                // SQLite may have rolled back by itself (full disk); then there is nothing to undo.
-                let _ = tx.rollback().await;
-                return Err(fault);
-            }
+            Err(WriteError::Database(cause)) => return Err(cause),
         }
     }
-    tx.commit().await.map_err(broken)?;
     Ok(outcomes)
 }

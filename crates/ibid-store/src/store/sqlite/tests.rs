@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use super::SqliteStore;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+
+use super::{SqliteStore, database};
 use ibid_core::ErrorKind;
 use ibid_core::domain::{Block, BlockKind, Page, PageDraft, RunId};
 use ibid_core::ports::{EventLog, FrozenClock, Store};
@@ -30,6 +33,29 @@ fn note(n: u32) -> Event {
 fn log(store: &Arc<SqliteStore>, run: &RunId) -> EventLog {
     let store = Arc::clone(store) as Arc<dyn Store>;
     EventLog::resume(run.clone(), store, Arc::new(FrozenClock::at(0)), &[])
+}
+
+/// As on a full disk, where the store could not be written again before the program ended (`evals chaos`, the script 45 on the program).
+#[tokio::test]
+async fn a_store_goes_on_after_sqlite_rolled_back_a_write_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = RunId::new(1, 1);
+    let store = Arc::new(SqliteStore::open(dir.path()).await.unwrap());
+    let log = log(&store, &run);
+    log.emit(note(0));
+    log.flush().await.unwrap();
+    let options = SqliteConnectOptions::new().filename(database(dir.path()));
+    let mut other = options.connect().await.unwrap();
+    let rolled_back =
+        "create trigger full before insert on pages begin select raise(rollback, 'full'); end";
+    sqlx::query(rolled_back).execute(&mut other).await.unwrap();
+    for nth in 0..2 {
+        let fault = store.save_page(&run, &page(nth)).await.unwrap_err();
+        assert!(fault.chain().contains("full"), "{fault:?}");
+    }
+    sqlx::query("drop trigger full").execute(&mut other).await.unwrap();
+    store.save_page(&run, &page(3)).await.unwrap();
+    assert!(store.page(page(3).hash()).await.unwrap().is_some());
 }
 
 #[tokio::test]

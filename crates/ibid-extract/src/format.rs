@@ -13,6 +13,8 @@ pub enum Format {
     Markdown,
     /// Plain text.
     Text,
+    /// Comma-separated values, or those separated by semicolons, tabs or bars.
+    Csv,
     /// One JSON object or an array of them.
     Json,
     /// JSON objects, one per line.
@@ -48,6 +50,7 @@ impl Format {
             "html" | "htm" | "xhtml" | "shtml" => Format::Html,
             "md" | "markdown" | "mdown" | "mkd" | "mdx" | "rmd" | "qmd" => Format::Markdown,
             "txt" | "text" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "log" => Format::Text,
+            "csv" | "tsv" => Format::Csv,
             "json" => Format::Json,
             "jsonl" | "ndjson" => Format::Lines,
             "pdf" => Format::Pdf,
@@ -142,6 +145,7 @@ fn from_content_type(content_type: &str) -> Option<Format> {
         "text/html" | "application/xhtml+xml" => Format::Html,
         "text/markdown" | "text/x-markdown" => Format::Markdown,
         "text/plain" => Format::Text,
+        "text/csv" | "text/tab-separated-values" => Format::Csv,
         "application/json" => Format::Json,
         "application/x-ndjson" | "application/jsonl" | "application/jsonlines" => Format::Lines,
         "application/pdf" | "application/x-pdf" => Format::Pdf,

@@ -3,11 +3,11 @@
 //! [`read_file`] splits a file into documents. [`read_bytes`] parses one of the user's own documents from memory.
 //! [`read_fetched`] parses a fetched document, always in a confined child process that serves a single owner.
 //!
-//! The user's own HTML, Markdown, text, JATS and JSON are parsed in this process: the user chose the file, these parsers run
+//! The user's own HTML, Markdown, text, CSV, JATS and JSON are parsed in this process: the user chose the file, these parsers run
 //! in time linear in its bounded size, and starting a process costs more than parsing. PDF, DOCX and EPUB files are always
 //! parsed in a child.
 //!
-//! Formats: HTML, Markdown, plain text, JATS, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. The format is detected from the
+//! Formats: HTML, Markdown, plain text, CSV and TSV, JATS, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. The format is detected from the
 //! first bytes, then from the content type, then from the name.
 mod address;
 mod archive;
@@ -15,6 +15,7 @@ mod blocking;
 mod charset;
 pub mod child;
 pub mod dates;
+mod delimited;
 mod docx;
 mod epub;
 mod format;

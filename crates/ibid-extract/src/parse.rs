@@ -6,7 +6,9 @@ use crate::format::Format;
 use crate::parse_error::ParseError;
 use crate::parsed_document::{MAX_TITLE_BYTES, ParsedDocument};
 use crate::plain_text::truncate;
-use crate::{address, charset, docx, epub, html, jats, json_rows, markdown, pdf, text_document};
+use crate::{
+    address, charset, delimited, docx, epub, html, jats, json_rows, markdown, pdf, text_document,
+};
 use ibid_core::ReadFailure;
 
 // What a child process may reply. Longer values are cut.
@@ -34,12 +36,12 @@ pub(crate) fn parse_document(
             draft.warnings.extend(note);
             draft
         }
-        Format::Markdown | Format::Text => {
+        Format::Markdown | Format::Text | Format::Csv => {
             let (text, note) = charset::decode(bytes, content_type);
-            let mut draft = if format == Format::Markdown {
-                markdown::read(&text)
-            } else {
-                text_document::read(&text)
+            let mut draft = match format {
+                Format::Markdown => markdown::read(&text),
+                Format::Csv => delimited::read(&text),
+                _ => text_document::read(&text),
             };
             draft.warnings.extend(note);
             draft

@@ -42,7 +42,8 @@ impl Drop for SmallDisk {
 /// Whether this process may mount file systems that vanish with it.
 pub(super) fn may_mount() -> bool {
     Command::new("unshare")
-        .args(["--mount", "true"])
+        .args(["--mount", "mount", "-t", "tmpfs", "chaos"])
+        .arg(std::env::temp_dir())
         .output()
         .is_ok_and(|done| done.status.success())
 }

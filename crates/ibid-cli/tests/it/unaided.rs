@@ -259,3 +259,44 @@ fn heights_of_two_sources_that_differ_are_a_disagreement() {
     assert!(told.contains("**1,904 metres**") && told.contains("**1,911 metres**"), "{told}");
     assert!(!told.contains("Mount Orla: Mount Orla"), "{told}");
 }
+
+const LEAFLET: &str = "Oil for the Marlin 6 outboard engine: instructions
+
+The Marlin 6 needs oil in its gear case.
+
+FILLING
+The usual amount is two cups (400 ml) in spring. For engines over 12 years old the amount is one cup (200 ml). \
+Fill it slowly.
+
+STORING
+Keep the bottle closed. Keep it away from frost. Wipe the neck with a cloth. Never mix two kinds. Use a funnel. \
+Let the engine cool. Lay a mat below it. Wear gloves. Wash your hands afterwards. Burn the rags nowhere.
+
+DISPOSAL
+Take old oil to the dealer. He takes it back for nothing. Never pour it into the harbour.
+";
+
+#[test]
+fn a_condition_of_the_question_is_heeded_before_the_name_is_repeated() {
+    let desk = TestHome::new();
+    desk.write("club/oil.txt", LEAFLET);
+    let table = "# Engines\n\n| Engine | Amount of oil |\n| --- | --- |\n| Marlin 6 | 400 ml |\n| Tern 9 | 700 ml |\n";
+    desk.write("club/table.md", table);
+    let folder = desk.path("club").display().to_string();
+    let asked = "What is the amount of oil of the Marlin 6 for engines over 12 years old?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
+    let short = short(&told);
+    assert!(short.contains("200 ml") && !short.contains("400 ml"), "{told}");
+}
+
+#[test]
+fn a_row_of_separated_values_is_found_by_its_code() {
+    let desk = TestHome::new();
+    let prices =
+        "code;article;price in euros\nS-20;Sail \"Tern\", 6 m²;410\nS-30;Sail \"Tern\", 9 m²;560\n";
+    desk.write("club/prices.csv", prices);
+    let folder = desk.path("club").display().to_string();
+    let asked = "What is the price of S-30?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
+    assert!(short(&told).contains("560") && !short(&told).contains("410"), "{told}");
+}

@@ -10,13 +10,13 @@ pub(crate) struct Dimension {
     asks: &'static [&'static str],
     /// Stems of the words that state it.
     stems: &'static [&'static str],
-    /// Its units.
-    units: &'static [&'static str],
+    /// Its units, by kind.
+    units: &'static [&'static [&'static str]],
     /// Whether a thing keeps it, as a mountain its height, so that two figures of it contradict each other.
     lasting: bool,
 }
 
-/// Stems, and signs.
+/// Stems of the names of units, and their signs.
 const LENGTHS: &[&str] = &[
     "mm",
     "cm",
@@ -43,82 +43,47 @@ const LENGTHS: &[&str] = &[
 const TIMES: &[&str] =
     &["second", "minut", "hour", "h", "dai", "day", "week", "month", "year", "decad", "centuri"];
 
-/// What "long" may measure.
-const LENGTHS_AND_TIMES: &[&str] = &[
-    "mm",
-    "cm",
-    "m",
-    "km",
-    "µm",
-    "nm",
-    "metr",
-    "meter",
-    "centimetr",
-    "centimet",
-    "millimetr",
-    "millimet",
-    "kilometr",
-    "kilomet",
-    "inch",
-    "foot",
-    "feet",
-    "ft",
-    "mile",
-    "yard",
-    "second",
-    "minut",
-    "hour",
-    "h",
-    "dai",
-    "day",
-    "week",
-    "month",
-    "year",
-    "decad",
-    "centuri",
-];
-
 const DIMENSIONS: &[Dimension] = &[
     Dimension {
         asks: &["how deep", "how thick"],
         stems: &["deep", "depth", "thick"],
-        units: LENGTHS,
+        units: &[LENGTHS],
         lasting: true,
     },
     Dimension {
         asks: &["cost", "costs", "price"],
         stems: &["cost", "price", "pay", "paid", "charg", "fee"],
-        units: &["€", "$", "£", "¥", "euro", "dollar", "pound", "eur", "usd", "gbp", "cent"],
+        units: &[&["€", "$", "£", "¥", "euro", "dollar", "pound", "eur", "usd", "gbp", "cent"]],
         lasting: false,
     },
     Dimension {
         asks: &["how high", "how tall"],
         stems: &["high", "height", "tall", "elev", "altitud"],
-        units: LENGTHS,
+        units: &[LENGTHS],
         lasting: true,
     },
     Dimension {
         asks: &["how wide", "how broad"],
         stems: &["wide", "width", "broad", "diamet", "across"],
-        units: LENGTHS,
+        units: &[LENGTHS],
         lasting: true,
     },
     Dimension {
         asks: &["how far"],
         stems: &["far", "distanc", "away", "from"],
-        units: LENGTHS,
+        units: &[LENGTHS],
         lasting: false,
     },
     Dimension {
         asks: &["how heavy", "how much does it weigh"],
         stems: &["heavi", "weigh", "weight", "mass", "load"],
-        units: &["mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram"],
+        units: &[&["mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram"]],
         lasting: true,
     },
     Dimension {
         asks: &["how hot", "how cold", "how warm"],
         stems: &["temperatur", "hot", "warm", "cold"],
-        units: &["°c", "°f", "°", "k", "degre", "celsiu"],
+        units: &[&["°c", "°f", "°", "k", "degre", "celsiu"]],
         lasting: false,
     },
     Dimension {
@@ -133,22 +98,22 @@ const DIMENSIONS: &[Dimension] = &[
             "how many years",
         ],
         stems: &["last", "life", "lifetim", "lifespan", "durat", "live", "surviv", "take", "took"],
-        units: TIMES,
+        units: &[TIMES],
         lasting: false,
     },
     Dimension {
         asks: &["how long is", "how long are", "how long was", "how long were"],
         stems: &["long", "length", "last", "durat"],
-        units: LENGTHS_AND_TIMES,
+        units: &[LENGTHS, TIMES],
         lasting: false,
     },
     Dimension {
         asks: &["how loud", "how noisy"],
         stems: &["loud", "nois", "sound"],
-        units: &["db", "dba", "decibel"],
+        units: &[&["db", "dba", "decibel"]],
         lasting: false,
     },
-    Dimension { asks: &["how old"], stems: &["old", "age"], units: TIMES, lasting: false },
+    Dimension { asks: &["how old"], stems: &["old", "age"], units: &[TIMES], lasting: false },
 ];
 
 impl Dimension {
@@ -162,7 +127,7 @@ impl Dimension {
     }
 
     pub(crate) fn has_unit(&self, unit: &str) -> bool {
-        self.units.contains(&unit.to_lowercase().as_str())
+        self.units.iter().any(|kind| kind.contains(&unit.to_lowercase().as_str()))
     }
 
     /// The dimension that a question, in lower case, asks for.

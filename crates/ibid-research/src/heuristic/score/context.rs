@@ -4,6 +4,8 @@ use super::page::PageSentences;
 
 /// Maximum number of sentences of a page that is about a single subject, such as an abstract.
 const SHORT_PAGE: usize = 15;
+/// Sentences at the beginning of a page that say what it is about.
+const OPENING_SENTENCES: usize = 3;
 /// Number of sentences before one that may name its subject, on a longer page.
 const CONTEXT_SENTENCES: usize = 4;
 
@@ -42,7 +44,7 @@ pub(super) struct SentenceContext<'a> {
     pub(super) antecedent: Option<usize>,
     /// What was compared with the question: its claim after the headings that say what it is about.
     pub(super) compared: String,
-    /// Title, heading and the sentences before; for a short page, all of it.
+    /// Title, heading, the page's first sentences and those before; for a short page, all of it.
     pub(super) wide: Vec<u32>,
     /// Title and heading.
     pub(super) topic: Vec<u32>,
@@ -71,7 +73,9 @@ impl<'a> SentenceContext<'a> {
         topic.sort_unstable();
         topic.dedup();
         let mut wide = topic.clone();
-        for (_, ids) in &all[from..to] {
+        // What a page begins with says what all of it is about.
+        let opening = all.iter().take_while(|line| line.0 < OPENING_SENTENCES);
+        for (_, ids) in opening.chain(&all[from..to]) {
             wide.extend(ids);
         }
         wide.sort_unstable();

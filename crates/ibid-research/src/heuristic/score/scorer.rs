@@ -456,12 +456,12 @@ impl RelevanceScorer {
         })
     }
 
-    /// The question.
     /// What the question, or the first part of it, asks of a table.
     pub(crate) fn table_request(&self) -> TableRequest {
         self.table_requests[0].1.clone()
     }
 
+    /// The question.
     pub(crate) fn question(&self) -> &str {
         &self.question_text
     }

@@ -77,6 +77,8 @@ pub(crate) struct TableRequest {
     pub(super) topic: BTreeSet<String>,
     /// Whether the question is for things or figures: a column of years to build is no answer to "how do I build it".
     pub(super) asks_figures: bool,
+    /// The numbers of its conditions: "65" of "for patients over 65".
+    pub(super) bounds: Vec<String>,
     /// Whether it asks when, which a cell without a year or a month does not tell.
     pub(super) asks_time: bool,
 }
@@ -146,6 +148,7 @@ impl TableRequest {
             measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
         Ok(TableRequest {
             asks_figures,
+            bounds: bounds(&asked),
             asks_time: brief.kind == QuestionKind::When,
             words,
             years,
@@ -191,6 +194,15 @@ impl TableRequest {
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
     }
+}
+
+/// The numbers directly after words such as "over" and "aged".
+fn bounds(asked: &[String]) -> Vec<String> {
+    const BOUNDING: [&str; 7] = ["over", "above", "under", "below", "aged", "than", "beyond"];
+    let bounded = asked.windows(2).filter(|pair| BOUNDING.contains(&pair[0].as_str()));
+    let numbers =
+        bounded.map(|pair| &pair[1]).filter(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.cloned().collect()
 }
 
 /// The units of the measures that a question names. A single letter may be anything.

@@ -87,6 +87,11 @@ fn evidence(view: &TableView<'_>, line: RowLine, source: SourceId) -> Option<Evi
 
 /// What a table says to a request.
 fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
+    // A table that says nothing of patients over 65 does not say what is their dose.
+    let told = |bound: &String| view.tells(bound);
+    if !request.bounds.iter().all(told) {
+        return Vec::new();
+    }
     if request.extreme.is_some() {
         return top_rows(view, request)
             .into_iter()

@@ -66,6 +66,14 @@ impl<'p> TableView<'p> {
             .collect()
     }
 
+    /// Whether a cell, a column's name, the caption or the title has this word.
+    pub(super) fn tells(&self, word: &str) -> bool {
+        let has = |text: &str| tokens(text).iter().any(|token| token.text == word);
+        let cells = || self.figures().into_iter().any(|it| has(it.value) || has(it.entity));
+        let caption = self.table.caption.map_or("", |n| self.page.sentence(n));
+        self.names.iter().any(|name| has(name)) || has(caption) || has(&self.page.title) || cells()
+    }
+
     /// The figures, row by row.
     pub(super) fn figures(&self) -> Vec<CellFigure<'_>> {
         let rows = 0..self.table.rows.len();

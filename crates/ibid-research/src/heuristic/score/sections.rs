@@ -161,14 +161,20 @@ impl Sections {
         names.flat_map(|name| &name.ids).copied().collect()
     }
 
-    /// Sentence `n` after the heading that says what it is about, and after the nearest one if it is told `under` that, for comparing
-    /// its meaning: "Kestrel 45: Noise: It makes 47 dB."
-    pub(super) fn with_headings(&self, page: &Page, n: usize, claim: &str, under: bool) -> String {
+    /// Sentence `n` after the heading that says what it is about and, if `with_nearest`, after the nearest heading, for comparing its
+    /// meaning: "Kestrel 45: Noise: It makes 47 dB."
+    pub(super) fn with_headings(
+        &self,
+        page: &Page,
+        n: usize,
+        claim: &str,
+        with_nearest: bool,
+    ) -> String {
         let Some(naming) = self.naming(n).filter(|naming| Some(*naming) != self.title) else {
             return claim.to_owned();
         };
         let nearest = self.above(n).next().map(|heading| heading.at);
-        let nearest = nearest.filter(|at| under && *at != naming);
+        let nearest = nearest.filter(|at| with_nearest && *at != naming);
         let above = std::iter::once(naming).chain(nearest);
         let above = above.map(|at| page.sentence(at).trim_end_matches(['.', ':']));
         above.chain([claim]).collect::<Vec<_>>().join(": ")

@@ -24,6 +24,10 @@ const MIGRATIONS: &[&str] = &[
 /// How long to wait for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long to wait for a free connection. Longer than a computation between two polls of a task takes on a busy machine:
+/// the time runs then, too, and a run must not end because it was computing.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How to wait while another process switches a new database to WAL.
 const CONNECT_RETRY: RetryPolicy = RetryPolicy::fixed(51, Duration::from_millis(20));
 
@@ -143,7 +147,7 @@ async fn migrate(path: &Path, db: &mut SqliteConnection) -> Result<()> {
 pub(super) fn readers(path: &Path) -> SqlitePool {
     SqlitePoolOptions::new()
         .max_connections(READERS)
-        .acquire_timeout(BUSY_TIMEOUT)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
         .connect_lazy_with(options(path).pragma("query_only", "on"))
 }
 
@@ -151,6 +155,6 @@ pub(super) fn readers(path: &Path) -> SqlitePool {
 pub(super) fn direct_writers(path: &Path) -> SqlitePool {
     SqlitePoolOptions::new()
         .max_connections(1)
-        .acquire_timeout(BUSY_TIMEOUT)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
         .connect_lazy_with(options(path))
 }

@@ -155,7 +155,8 @@ pub fn markdown(text: &str) -> String {
     for (at, c) in text.char_indices() {
         let rest = &text[at..];
         match c {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '~' | '|' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '[' | ']' | '~' | '|' => out.extend(['\\', c]),
+            '<' if opens_tag(rest) => out.push_str("\\<"),
             '_' if !inside_word(&text, at) => out.push_str("\\_"),
             '$' if dollars > 1 => out.push_str("\\$"),
             '&' if is_entity(rest) => out.push_str("\\&"),
@@ -167,6 +168,11 @@ pub fn markdown(text: &str) -> String {
         }
     }
     escape_line_start(out)
+}
+
+/// A tag, comment or address in angle brackets begins with a letter, `/`, `!` or `?`; "p<0.001" does not.
+fn opens_tag(rest: &str) -> bool {
+    rest[1..].starts_with(|c: char| !c.is_ascii_digit() && c != ' ' && c != '=')
 }
 
 /// GitHub reads `snake_case` as a word, but `_this_` as emphasis.
@@ -203,7 +209,10 @@ fn escape_line_start(text: String) -> String {
     if digits > 0 && marks && after.next().is_none_or(char::is_whitespace) {
         return format!("{}\\{}", &text[..digits], &text[digits..]);
     }
-    match text.chars().next() {
+    let mut chars = text.chars();
+    match chars.next() {
+        // An option, as `--keep` or `-v`: a list needs a space, a rule and an underline have no letters.
+        Some('-') if chars.find(|it| *it != '-').is_some_and(char::is_alphanumeric) => text,
         Some('#' | '>' | '-' | '+' | '=' | ':') => format!("\\{text}"),
         _ => text,
     }

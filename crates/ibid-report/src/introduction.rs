@@ -1,18 +1,18 @@
-//! The introduction and the conclusion of a report. The text made here makes no claims: everything in it is counted
-//! or comes from the run. The sentences before it are claims of the report.
+//! The introduction and the conclusion of a report where no sentence was written for them. The text made here makes no claims:
+//! everything in it is counted or comes from the run.
 use std::collections::BTreeSet;
 
 use super::phrases::pluralize_as;
 use ibid_core::domain::{CoverageRow, Report};
 
-/// What is counted in the introduction, after its sentences: how many sources answer, and how they are cited. `None` if there is no
-/// answer, or if a planned section takes its place.
+/// The text of the introduction besides its sentences: none if there are some, else how many sources answer, and how they are cited.
+/// `None` if there is no introduction: without an answer, without a model, or if a planned section takes its place.
 pub fn introduction(it: &Report) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["introduction"]) {
         return None;
     }
-    // Quotes introduce themselves, or nothing does.
-    if is_unaided(it) {
+    // Sentences introduce themselves, and so do quotes.
+    if is_unaided(it) || !it.introduction.is_empty() {
         return (!it.introduction.is_empty()).then(String::new);
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
@@ -50,12 +50,16 @@ fn is_asked(it: &Report, row: &CoverageRow) -> bool {
     it.coverage.first().is_some_and(|first| first.id == row.id) || it.question.contains(asks)
 }
 
-/// What is counted in the conclusion, after its sentences: what of the question is answered in part or not at all, and what the sources
-/// disagree on. `shown` escapes text of the plan. `None` if there is no answer, if a planned section takes its place, or if
-/// there is nothing to say.
+/// The text of the conclusion besides its sentences: none if there are some, else what of the question is answered in part or not at
+/// all, and what the sources disagree on. `shown` escapes text of the plan. `None` if there is no conclusion: without an answer,
+/// without a model, or if a planned section takes its place.
 pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
         return None;
+    }
+    // Sentences conclude, and where no model wrote one, the report says elsewhere what is open and what is disputed.
+    if is_unaided(it) || !it.conclusion.is_empty() {
+        return (!it.conclusion.is_empty()).then(String::new);
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
     // Items besides the question are listed where the report says what it could not establish.
@@ -66,13 +70,11 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
     };
     let (partial, open) = (rows("partial"), rows("unsatisfied"));
     let mut out = Vec::new();
-    // How well a single question is answered, the short answer tells with its confidence.
-    let told = is_unaided(it) && (asked().count() <= 1 || partial.is_empty() && open.is_empty());
-    if !told && partial.is_empty() && open.is_empty() {
+    if partial.is_empty() && open.is_empty() {
         out.push(format!("The question is answered, from {sources}."));
-    } else if !told && partial.len() == asked().count() && open.is_empty() {
+    } else if partial.len() == asked().count() && open.is_empty() {
         out.push(format!("The question is answered in part, from {sources}."));
-    } else if !told {
+    } else {
         let told = rows("satisfied");
         if !told.is_empty() {
             out.push(format!("Answered, from {sources}: {}.", told.join("; ")));
@@ -94,5 +96,5 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
         };
         out.push(format!("{who} on {}; all sides are shown.", about.join("; on ")));
     }
-    (!out.is_empty() || !it.conclusion.is_empty()).then(|| out.join(" "))
+    Some(out.join(" "))
 }

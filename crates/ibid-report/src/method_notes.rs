@@ -5,6 +5,9 @@ use ibid_core::domain::Report;
 /// Maximum length of the reason why a step ran without its model, in characters.
 const MAX_REASON_CHARS: usize = 200;
 
+/// Queries that are named.
+const QUERIES_SHOWN: usize = 3;
+
 /// Unread documents that are named.
 const UNREAD_SHOWN: usize = 10;
 
@@ -60,15 +63,20 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     if !method.queries.is_empty() {
         let queries: Vec<String> =
             method.queries.iter().map(|query| format!("“{}”", shown(query))).collect();
-        out.push(format!("Queries: {}.", queries.join("; ")));
+        let more = match queries.len().saturating_sub(QUERIES_SHOWN) {
+            0 => String::new(),
+            n => format!(" and {n} more, in the JSON report"),
+        };
+        let first = &queries[..queries.len().min(QUERIES_SHOWN)];
+        out.push(format!("Queries: {}{more}.", first.join("; ")));
     }
     let gate = &method.gate;
     let reason = gate.reason.as_ref();
     out.push(format!(
-        "Evidence gate {}: {}, {}{}.",
-        if gate.pass { "passed" } else { "not passed" },
-        pluralize_as(u64::from(gate.evidence_records), "record", "records"),
+        "Evidence: {} from {}, {}{}.",
+        pluralize_as(u64::from(gate.evidence_records), "passage", "passages"),
         pluralize_as(u64::from(gate.source_domains), "site", "sites"),
+        if gate.pass { "enough by the rule of this run" } else { "less than required" },
         reason.map_or_else(String::new, |it| format!(" ({})", shown(it)))
     ));
     if let Some(it) = &method.followed {
@@ -93,7 +101,9 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     if !method.models.is_empty() {
         out.push(format!("Models: {}.", shown(&method.models.join("; "))));
     }
-    if !method.unaided.is_empty() {
+    if method.models.is_empty() {
+        out.push("Written without a language model.".to_owned());
+    } else if !method.unaided.is_empty() {
         out.push(format!("Without a model: {}.", listed(&method.unaided)));
     }
     if let Some((step, why)) = method.unaided_because.first() {

@@ -20,14 +20,14 @@ pub fn applied_checks(it: &Report) -> Vec<(&'static str, Ratio)> {
     all.into_iter().filter(|check| check.1.total > 0).collect()
 }
 
-/// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched · 0 contradictions`. Never a bare percentage.
+/// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched · 0 self-contradictions`. Never a bare percentage.
 pub fn checks_line(it: &Report) -> String {
     let applied = applied_checks(it);
     if applied.is_empty() && it.checks.contradictions == 0 {
         return "nothing to check".to_owned();
     }
     let counts = applied.iter().map(|(name, it)| format!("{}/{} {name}", it.passed, it.total));
-    let contradictions = pluralize(u64::from(it.checks.contradictions), "contradiction");
+    let contradictions = pluralize(u64::from(it.checks.contradictions), "self-contradiction");
     counts.chain([contradictions]).collect::<Vec<_>>().join(" · ")
 }
 

@@ -253,11 +253,9 @@ impl EvidenceGate {
             ..self
         };
         let mut short = Vec::new();
-        if records < wanted.min_evidence_records {
-            short.push(format!("{records} of {} evidence records", wanted.min_evidence_records));
-        }
-        if cited < wanted.min_cited_records {
-            short.push(format!("{cited} of {} cited records", wanted.min_cited_records));
+        let min_records = wanted.min_evidence_records.max(wanted.min_cited_records);
+        if records < min_records {
+            short.push(format!("{records} of {min_records} evidence records"));
         }
         if domains < wanted.min_source_domains {
             short.push(format!("{domains} of {} distinct domains", wanted.min_source_domains));

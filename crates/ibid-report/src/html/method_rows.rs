@@ -85,12 +85,12 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
     let gate = &method.gate;
     let reason = gate.reason.as_deref().map(|reason| format!(" ({})", single_line(reason)));
     out.push((
-        "Evidence gate",
+        "Evidence",
         format!(
-            "{}: {}, {}{}",
-            if gate.pass { "passed" } else { "not passed" },
-            pluralize_as(u64::from(gate.evidence_records), "record", "records"),
+            "{} from {}, {}{}",
+            pluralize_as(u64::from(gate.evidence_records), "passage", "passages"),
             pluralize_as(u64::from(gate.source_domains), "site", "sites"),
+            if gate.pass { "enough by the rule of this run" } else { "less than required" },
             reason.unwrap_or_default()
         ),
     ));

@@ -114,6 +114,7 @@ pub(crate) fn compose_report(
         let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
+        conclusion.extend(synthesis::disputed(notes, &conflicts)?);
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;

@@ -15,6 +15,8 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Stance};
 
 /// Maximum number of words of the sentence that opens a report.
 const OPENING_WORDS: usize = 40;
+/// Maximum number of words of a position that a sentence of the conclusion repeats.
+const MAX_POSITION_WORDS: usize = 5;
 /// Number of independent sources from which something is said together.
 const MIN_VOICES: usize = 2;
 
@@ -86,6 +88,49 @@ pub(super) fn take_replaced(
         });
     }
     conflicts.retain(|conflict| conflict.sides.len() > 1);
+    Ok(lines)
+}
+
+/// What each conflict comes to: what the sources give, and what the most recent of them gives. Positions that are no figures or
+/// names, but sentences, are left to the conflict itself.
+pub(super) fn disputed(
+    notes: &EvidenceStore,
+    conflicts: &[DraftConflict],
+) -> Result<Vec<DraftLine>> {
+    let words = &prompts::phrases()?.synthesis;
+    let date = |line: &DraftLine| {
+        let evidence = notes.evidence.iter().find(|it| line.evidence.first() == Some(&it.id))?;
+        notes.source(evidence.source)?.date.clone()
+    };
+    let mut lines = Vec::new();
+    for conflict in conflicts {
+        let sides = &conflict.sides;
+        if sides.iter().any(|(says, _)| says.split_whitespace().count() > MAX_POSITION_WORDS) {
+            continue;
+        }
+        let all: Vec<&str> = sides.iter().map(|(says, _)| says.as_str()).collect();
+        let figures = match all.split_last() {
+            Some((last, before)) if !before.is_empty() => {
+                format!("{} and {last}", before.join(", "))
+            }
+            _ => continue,
+        };
+        // The most recent is known only where each side has a date and one is after all others.
+        let dates: Option<Vec<String>> = sides.iter().map(|(_, line)| date(line)).collect();
+        let newest = dates.and_then(|dates| {
+            let last = dates.iter().max()?;
+            let mut with = sides.iter().zip(&dates).filter(|(_, it)| *it == last);
+            with.next().filter(|_| with.next().is_none()).map(|((says, _), _)| says.as_str())
+        });
+        let template = if newest.is_some() { &words.disputed_newest } else { &words.disputed };
+        let filled = [
+            ("about", conflict.about.trim().trim_end_matches('.')),
+            ("figures", &figures),
+            ("newest", newest.unwrap_or_default()),
+        ];
+        let evidence = sides.iter().flat_map(|(_, line)| line.evidence.clone()).collect();
+        lines.push(DraftLine { text: fill_template(template, &filled), evidence });
+    }
     Ok(lines)
 }
 

@@ -117,7 +117,10 @@ pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// Probability from which the best sentence surely answers, so that the others are measured by it.
 pub(crate) const SURE_ANSWER: f32 = 0.3;
-/// The same where no page names a thing that the question names: over 1, so that only what is next to certain is evidence.
+/// Probability of an answer, by that model, from which a sentence answers directly whatever its words are. Of 17 everyday questions
+/// on small folders of documents whose short answer it had read, the seven from .71 were six answers and one that is none.
+pub(crate) const DIRECT_ANSWER_PROBABILITY: f32 = 0.7;
+/// As [`MIN_ANSWER_PROBABILITY`], where no page names a thing that the question names: over 1, so that only what is next to certain is evidence.
 pub(crate) const UNKNOWN_THING_ANSWER: f32 = 1.5;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;

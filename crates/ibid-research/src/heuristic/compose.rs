@@ -10,10 +10,10 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
-    MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT,
-    MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE,
-    MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB,
-    MIN_STEP_FIT, MIN_STEP_SCORE, SURE_ANSWER_PROBABILITY,
+    DIRECT_ANSWER_PROBABILITY, MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE,
+    MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE,
+    MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE,
+    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE, SURE_ANSWER_PROBABILITY,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -32,7 +32,7 @@ use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
-use super::sentence::has_number;
+use super::sentence::{has_number, measures};
 use super::tables::TablePoints;
 use confidence::confidence_mark;
 use sections::{is_core_item, sections_by_item};
@@ -186,13 +186,17 @@ fn mark_near(
         short.iter().any(|it| has_number(&it.text))
             && !short.iter().any(|it| asked.is_measured_in(&it.text))
     });
+    // "How many" is seldom answered without a number.
+    let numberless = kind == QuestionKind::Quantity
+        && short.iter().all(|it| measures(&it.text).is_empty())
+        && likely.is_some_and(|it| it < DIRECT_ANSWER_PROBABILITY);
     let least = match scorer.asks_of_unknown_thing() {
         true => SURE_ANSWER_PROBABILITY,
         false => MIN_ANSWER_PROBABILITY,
     };
     let near = alone
         && confidence.level <= Confidence::Low
-        && (beside || likely.is_some_and(|it| it < least));
+        && (beside || numberless || likely.is_some_and(|it| it < least));
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;

@@ -35,6 +35,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) share: f32,
     /// How far it means what is asked, 0 to 1, if that was compared.
     pub(crate) similarity: Option<f32>,
+    /// The probability that it answers the question, by the model that compares meaning, if that read it.
+    pub(crate) probability: Option<f32>,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
     /// Whether it is an item of a list that lists what is asked for.
@@ -96,6 +98,7 @@ pub(crate) fn rank_points<'a>(
             fit,
             share: scorer.term_share(&point.text).max(heading),
             similarity,
+            probability: scorer.answer_probability(&point.text),
             early: scorer.begins_with_subject(&point.text),
             listed,
             has_head: heading > 0.0 || scorer.has_asked_head(&point.text),

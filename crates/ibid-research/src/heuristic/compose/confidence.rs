@@ -5,7 +5,10 @@ use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::prompts;
 use crate::prompts::fill_template;
-use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS, MIN_DIRECT_SIMILARITY};
+use crate::thresholds::{
+    DIRECT_ANSWER_PROBABILITY, MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS,
+    MIN_DIRECT_SIMILARITY,
+};
 use ibid_core::Result;
 use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, EvidenceStore};
 
@@ -79,7 +82,10 @@ pub(super) fn confidence_mark(
             && ranked_point.has_head
             && ranked_point.things_known
             && ranked_point.similarity.is_none_or(|it| it >= MIN_DIRECT_SIMILARITY);
-        !ranked_point.headed && !ranked_point.listed && !on_question
+        // Other words may mean what is asked.
+        let meant = ranked_point.things_known
+            && ranked_point.probability.is_some_and(|it| it >= DIRECT_ANSWER_PROBABILITY);
+        !ranked_point.headed && !ranked_point.listed && !on_question && !meant
     }) {
         why.push(words.indirect.clone());
         level -= 1;

@@ -148,6 +148,7 @@ impl TablePoints {
             fit: 1.0,
             share: 1.0,
             similarity: None,
+            probability: None,
             early: true,
             listed: false,
             has_head: true,

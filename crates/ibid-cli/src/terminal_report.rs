@@ -183,9 +183,8 @@ fn sources(page: &mut ReportWriter, report: &Report) {
             },
             _ => single_line(&source_file_name(source)),
         };
-        let newer = source.trust.as_ref().and_then(|trust| trust.replaced_by);
         let note =
-            newer.map_or_else(String::new, |newer| format!(" ({})", replaced_note(report, newer)));
+            replaced_note(report, source).map_or_else(String::new, |note| format!(" ({note})"));
         let text = format!("{text}{note} {}", page.paint.dim(&place));
         page.text(&format!("{mark}{pad}"), &text);
     }

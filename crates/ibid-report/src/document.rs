@@ -573,9 +573,9 @@ fn source_entry(report: &Report, it: &Source) -> Vec<InlineSpan> {
     after += &format!(" · {}", phrases::source_kind_label(it));
     if let Some(trust) = &it.trust {
         after += &format!(" · trust {:.2}", trust.score);
-        if let Some(newer) = trust.replaced_by {
-            after += &format!(" · {}", replaced_note(report, newer));
-        }
+    }
+    if let Some(note) = replaced_note(report, it) {
+        after += &format!(" · {note}");
     }
     out.push(text(after));
     out

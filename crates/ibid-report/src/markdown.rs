@@ -421,9 +421,9 @@ fn sources(out: &mut String, it: &Report) {
         let _ = write!(out, " · {}", source_kind_label(source));
         if let Some(trust) = &source.trust {
             let _ = write!(out, " · trust {:.2}", trust.score);
-            if let Some(newer) = trust.replaced_by {
-                let _ = write!(out, " · {}", replaced_note(it, newer));
-            }
+        }
+        if let Some(note) = replaced_note(it, source) {
+            let _ = write!(out, " · {note}");
         }
         out.push('\n');
     }

@@ -1,5 +1,5 @@
 //! Short texts that every form of a report shares.
-use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind};
+use ibid_core::domain::{Ratio, Report, Source, SourceKind};
 
 /// What a report says before anything else if it cites one source.
 pub const ONE_SOURCE: &str = "All of this rests on one source.";
@@ -43,11 +43,14 @@ pub(crate) fn id_list(source: &Source) -> String {
     if all.is_empty() { source.doc_id.clone().unwrap_or_default() } else { all.join(" · ") }
 }
 
-/// The note that a newer edition was read, with its number if it is cited.
-pub fn replaced_note(it: &Report, newer: SourceId) -> String {
-    match it.sources.iter().position(|source| source.id == newer) {
-        Some(at) => format!("replaced by a newer edition: [{}]", at + 1),
-        None => "a newer edition of it was read".to_owned(),
+/// What a list of sources says of one that no longer applies.
+pub fn replaced_note(report: &Report, source: &Source) -> Option<String> {
+    let newer = source.trust.as_ref().and_then(|trust| trust.replaced_by);
+    let at = newer.map(|newer| report.sources.iter().position(|it| it.id == newer));
+    match at {
+        Some(Some(at)) => Some(format!("replaced by a newer edition: [{}]", at + 1)),
+        Some(None) => Some("a newer edition of it was read".to_owned()),
+        None => source.superseded.then(|| "superseded, as it says itself".to_owned()),
     }
 }
 

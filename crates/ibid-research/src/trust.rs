@@ -80,11 +80,12 @@ fn trust_of(side: &ConflictSide, sources: &[Source]) -> f32 {
     let cited: BTreeSet<u32> = side.claim.citations().iter().map(|citation| citation.n).collect();
     let works = cited.iter().filter_map(|n| sources.get((*n as usize).checked_sub(1)?));
     works
-        .filter_map(|work| work.trust.as_ref())
-        .map(|trust| {
-            let replaced = if trust.replaced_by.is_some() { REPLACED_FACTOR } else { 1.0 };
+        .filter_map(|work| Some((work, work.trust.as_ref()?)))
+        .map(|(work, trust)| {
+            let replaced = work.superseded || trust.replaced_by.is_some();
+            let factor = if replaced { REPLACED_FACTOR } else { 1.0 };
             let recency = MIN_RECENCY_FACTOR + (1.0 - MIN_RECENCY_FACTOR) * trust.recency;
-            trust.score * recency * replaced
+            trust.score * recency * factor
         })
         .sum()
 }

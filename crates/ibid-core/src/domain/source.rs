@@ -69,6 +69,38 @@ pub struct Source {
     /// The earlier source that names it as the source of what it says; where the two say the same, they are one voice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_by: Option<SourceId>,
+    /// Whether it says of itself, where it begins, that it no longer applies.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub superseded: bool,
+}
+
+fn is_false(it: &bool) -> bool {
+    !it
+}
+
+/// Whether a page says of itself that it no longer applies: one of its first sentences, a short one, has one of these words.
+fn says_superseded(page: &Page) -> bool {
+    const SENTENCES: usize = 3;
+    const WORDS: usize = 14;
+    const MARKS: [&str; 8] = [
+        "superseded",
+        "obsolete",
+        "withdrawn",
+        "no longer valid",
+        "no longer in force",
+        "no longer applies",
+        "has been replaced by",
+        "is replaced by",
+    ];
+    (0..page.sentences().len().min(SENTENCES)).map(|n| page.sentence(n)).any(|sentence| {
+        let lower = sentence.to_lowercase();
+        let bare = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+        // "The 2019 rules are withdrawn" is said of others, "Withdrawn." and "This version is withdrawn" of itself.
+        let of_itself = ["this ", "these ", "status"].iter().any(|it| bare.starts_with(it))
+            && MARKS.iter().any(|mark| bare.contains(mark))
+            || MARKS.iter().any(|mark| bare.starts_with(mark));
+        of_itself && sentence.split_whitespace().count() <= WORDS
+    })
 }
 
 /// Estimated reliability of a source. `docs/trust.md` explains how each part is computed.
@@ -130,6 +162,7 @@ impl Source {
             trust: None,
             copy_of: None,
             cited_by: None,
+            superseded: says_superseded(page),
         }
     }
 

@@ -82,9 +82,8 @@ impl SourceCard {
             None => source_file_name(it),
         };
         let host = single_line(&host);
-        let newer = it.trust.as_ref().and_then(|trust| trust.replaced_by);
         let notes: Vec<String> = [
-            newer.map(|newer| replaced_note(report, newer)),
+            replaced_note(report, it),
             it.work.retracted.as_deref().map(|it| format!("retracted: {}", single_line(it))),
         ]
         .into_iter()

@@ -6,13 +6,13 @@ use super::claim_clusters::{MIN_TITLE_CONTENT_WORDS, independent_source};
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Source, SourceId};
 
-/// The sources superseded by a later edition among them, except an edition that `question` names by its
+/// The sources superseded by a later edition among them, or by their own words, except an edition that `question` names by its
 /// number.
 pub(crate) fn superseded_sources(sources: &[Source], question: &str) -> BTreeSet<SourceId> {
     let asked = numbers_in(question);
     let older = |source: &&Source| {
         let named = numbers_in(&source.title).iter().any(|it| asked.contains(it));
-        !named && sources.iter().any(|newer| is_newer_edition(newer, source))
+        !named && (source.superseded || sources.iter().any(|newer| is_newer_edition(newer, source)))
     };
     sources.iter().filter(older).map(|source| source.id).collect()
 }

@@ -76,7 +76,9 @@ pub(super) fn take_replaced(
         conflict.sides.retain(|(says, line)| {
             let newer = sides.iter().find(|(_, other)| {
                 let pair = source(other).zip(source(line));
-                pair.is_some_and(|(newer, older)| is_newer_edition(newer, older))
+                pair.is_some_and(|(newer, older)| {
+                    is_newer_edition(newer, older) || older.superseded && !newer.superseded
+                })
             });
             let Some((new, by)) = newer else {
                 return true;

@@ -22,7 +22,9 @@ pub(super) fn holds(it: &MeasureWords, all: &TableWords, attribute: &str, value:
     }
     let other = all.measures.values().flat_map(|measure| &measure.units);
     let of_other = other.into_iter().any(|unit| units.contains(unit));
-    let named_unit = !it.named && it.units.iter().any(|unit| attribute.contains(unit));
+    // "75 minutes" per 230 g is no weight.
+    let named_unit =
+        !it.named && units.is_empty() && it.units.iter().any(|unit| attribute.contains(unit));
     !of_other && (named || named_unit)
 }
 

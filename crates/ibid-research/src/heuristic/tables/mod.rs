@@ -4,6 +4,7 @@ mod compare;
 mod contrast;
 mod kinds;
 mod measure;
+mod named_rows;
 mod quantity;
 mod request;
 mod rows;

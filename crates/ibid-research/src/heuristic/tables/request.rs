@@ -8,7 +8,7 @@ use crate::heuristic::plan::distinguishing_words;
 use crate::prompts;
 use crate::prompts::{MeasureWords, TableWords};
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, stem, tokens};
+use ibid_core::domain::words::{Number, content_stems, numbers, stem, tokens};
 use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 
 /// Stems of the question from which an attribute is asked for, though it is of no measure that the question names.
@@ -79,6 +79,10 @@ pub(crate) struct TableRequest {
     pub(super) asks_figures: bool,
     /// The numbers of its conditions: "65" of "for patients over 65".
     pub(super) bounds: Vec<String>,
+    /// Its amounts, with their units: "3 years" of "after three years".
+    pub(super) amounts: Vec<Number>,
+    /// Its numbers, as written.
+    pub(super) numbers: BTreeSet<String>,
     /// Whether it asks when, which a cell without a year or a month does not tell.
     pub(super) asks_time: bool,
 }
@@ -144,11 +148,20 @@ impl TableRequest {
         }
         let mut subject = stems(brief.subjects.first().map_or("", String::as_str));
         subject.retain(|stem| topic.contains(stem));
-        let measures: Vec<&MeasureWords> =
+        let mut measures: Vec<&MeasureWords> =
             measures.filter(|it| asks(it.1) || named(it.0)).map(|it| it.1).collect();
+        if measures.is_empty() && asks_price(&asked) {
+            measures.extend(words.measures.get("cost"));
+        }
         Ok(TableRequest {
             asks_figures,
             bounds: bounds(&asked),
+            amounts: numbers(&brief.question),
+            numbers: asked
+                .iter()
+                .filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
+                .cloned()
+                .collect(),
             asks_time: brief.kind == QuestionKind::When,
             words,
             years,
@@ -194,6 +207,14 @@ impl TableRequest {
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
     }
+}
+
+/// Whether a question is for a price without the word: "How much is the large pan?", and not "How much is lost?".
+fn asks_price(asked: &[String]) -> bool {
+    let words: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let determined = ["the", "a", "an", "your", "one", "this", "that"];
+    matches!(words.as_slice(), ["how", "much", "is" | "are" | "was" | "were", next, .., last]
+        if determined.contains(next) && !last.ends_with("ed"))
 }
 
 /// The numbers directly after words such as "over" and "aged".

@@ -1,14 +1,15 @@
 //! The rows of a page's tables that answer a question, as evidence: each as a sentence that says what its cells say.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds::kind_sentences;
 use super::measure::stems;
+use super::named_rows::named_rows;
 use super::request::{TableRequest, year};
 use super::top_row::top_rows;
 use super::view::{CellFigure, RowLine, TableView};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::sentence::{names_month, years};
-use crate::prompts::SentenceWords;
+use crate::prompts::{SentenceWords, TableWords};
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
 
@@ -18,6 +19,8 @@ const MAX_ROWS: usize = 8;
 const MIN_TOPIC_SHARE: f32 = 0.5;
 /// Maximum number of words of a row with the columns that were not asked for.
 const MAX_WORDS_WITH_REST: usize = 34;
+/// Number of letters of "EUR", by which it is told from other units.
+const CURRENCY_CODE_LENGTH: usize = 3;
 /// Maximum number of bytes of a quoted row.
 const MAX_ROW_BYTES: usize = 1_500;
 /// The score of a row with none of what the question is about, and what all of it adds.
@@ -43,7 +46,7 @@ pub(crate) fn rows_of_page(
         };
         let mut own = if request.asks_figures { told(lines) } else { Vec::new() };
         if own.is_empty() {
-            own = told(coded_rows);
+            own = told(named_rows);
         }
         own.sort_by(|a, b| b.score.total_cmp(&a.score));
         for it in own.into_iter().take(MAX_ROWS) {
@@ -107,31 +110,11 @@ fn lines(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
         rows.entry(figure.row).or_default().push(figure);
     }
     let line = |(row, figures): (usize, Vec<CellFigure<'_>>)| RowLine {
-        text: row_text(view, row, &figures),
+        text: row_text(view, request.words, row, &figures),
         rows: (row, row),
         share: figures.iter().map(|it| view.topic_share(request, it)).fold(0.0, f32::max),
     };
     rows.into_iter().map(line).collect()
-}
-
-/// The rows whose name is a code in the question, whole, whatever is asked of them: "E3 – Cause: iced up; Remedy: switch it off."
-fn coded_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<RowLine> {
-    let coded = |row: usize| {
-        let label = view.label(row).filter(|label| is_code(label))?;
-        let asked = stems(label).iter().all(|stem| request.topic.contains(stem));
-        let columns = view.keys..view.table.columns();
-        let cells: Vec<CellFigure<'_>> =
-            columns.filter(|_| asked).filter_map(|column| view.figure(row, column)).collect();
-        let text = row_text(view, row, &cells);
-        (!cells.is_empty()).then_some(RowLine { text, rows: (row, row), share: 1.0 })
-    };
-    (0..view.table.rows.len()).filter_map(coded).collect()
-}
-
-/// Whether a name is a code: one word with a letter and a digit.
-fn is_code(name: &str) -> bool {
-    let has = |is: fn(char) -> bool| name.contains(is);
-    has(char::is_alphabetic) && has(|c| c.is_ascii_digit()) && !has(char::is_whitespace)
 }
 
 /// What is asked for in the first and in the last year, for each thing or measure that the table has of several years.
@@ -208,8 +191,19 @@ fn tells_time(text: &str) -> bool {
     !years(text).is_empty() || names_month(&spaced(text))
 }
 
-/// A row as a sentence: "Cork, natural – Price: 0.30 € (Weight: 4 g)."
-fn row_text(view: &TableView<'_>, row: usize, figures: &[CellFigure<'_>]) -> String {
+/// Whether a cell is a number and nothing else.
+fn is_number(cell: &str) -> bool {
+    let all = cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '));
+    all && cell.contains(|c: char| c.is_ascii_digit())
+}
+
+/// A row as a sentence, each number with the unit that the name of its column ends with: "Cork, natural – Price: 0.30 € (Weight: 4 g)."
+pub(super) fn row_text(
+    view: &TableView<'_>,
+    words: &TableWords,
+    row: usize,
+    figures: &[CellFigure<'_>],
+) -> String {
     let Some(first) = figures.first() else {
         return String::new();
     };
@@ -219,7 +213,17 @@ fn row_text(view: &TableView<'_>, row: usize, figures: &[CellFigure<'_>]) -> Str
     let pairs = |figures: &[CellFigure<'_>]| {
         let pair = |it: &CellFigure<'_>| {
             let name = if view.by_column { it.entity } else { it.attribute };
-            format!("{name}: {}", it.value)
+            let unit = name.rsplit_once(' ').filter(|(_, unit)| {
+                let is_unit = |units: &BTreeSet<String>| units.contains(*unit);
+                is_number(it.value) && words.measures.values().any(|it| is_unit(&it.units))
+            });
+            match unit {
+                Some((name, unit)) if unit.len() == CURRENCY_CODE_LENGTH => {
+                    format!("{name}: {} {}", it.value, unit.to_uppercase())
+                }
+                Some((name, unit)) => format!("{name}: {} {unit}", it.value),
+                None => format!("{name}: {}", it.value),
+            }
         };
         figures.iter().map(pair).collect::<Vec<_>>().join("; ")
     };

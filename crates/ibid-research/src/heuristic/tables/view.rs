@@ -39,6 +39,9 @@ pub(super) struct TableView<'p> {
     pub(super) by_column: bool,
     /// The stems of the page's title, the caption and the name of the first column.
     pub(super) about: BTreeSet<String>,
+    /// The stems of what says what the rows are: the caption, the heading, the line above that introduces the table, and the names
+    /// of the columns that name the rows.
+    pub(super) kind: BTreeSet<String>,
     /// The names of its columns.
     pub(super) names: Vec<String>,
     /// How many of its columns name its rows.
@@ -57,11 +60,20 @@ impl<'p> TableView<'p> {
             .map(|table| {
                 let caption = table.caption.map_or("", |n| page.sentence(n));
                 let columns = 0..table.columns();
-                let names: Vec<String> = columns.map(|column| table.name(page, column)).collect();
+                // "price_eur" is two words.
+                let names: Vec<String> =
+                    columns.map(|column| table.name(page, column).replace('_', " ")).collect();
                 let about = stems(&format!("{} {caption} {}", page.title, names[0]));
                 let by_column = names_things_by_column(page, &table, words);
                 let (keys, labels) = row_labels(page, &table);
-                TableView { page, by_column, about, names, keys, labels, table }
+                let above = table.header.first().and_then(|row| row.sentence.checked_sub(1));
+                let above = above.map(|n| page.sentence(n)).filter(|text| text.ends_with(':'));
+                let keys_named = names[..keys].join(" ");
+                let rows = table.header.first().or(table.rows.first());
+                let heading = rows.and_then(|row| page.heading_above(row.sentence));
+                let introduced = [heading, above].map(Option::unwrap_or_default).join(" ");
+                let kind = stems(&format!("{caption} {introduced} {keys_named}"));
+                TableView { page, by_column, about, kind, names, keys, labels, table }
             })
             .collect()
     }
@@ -173,7 +185,14 @@ fn row_labels(page: &Page, table: &Table) -> (usize, Vec<Option<String>>) {
         let mut cells = table.rows.iter().map(|row| row.cell(page, column));
         cells.all(|cell| numbers(cell).is_empty())
     };
-    let mut keys = 1;
+    // A number of an article is named by the article.
+    let coded = table.columns() > 3
+        && (0..table.rows.len()).all(|row| table.cell(page, row, 0).is_none_or(is_article_number));
+    let names_articles = |row: usize| {
+        table.cell(page, row, 1).is_some_and(|cell| cell.starts_with(char::is_alphabetic))
+    };
+    let coded = coded && (0..table.rows.len()).all(names_articles);
+    let mut keys = if coded { 2 } else { 1 };
     let mut labels = of_keys(keys);
     while keys < MAX_KEYS
         && keys + 1 < table.columns()
@@ -184,6 +203,13 @@ fn row_labels(page: &Page, table: &Table) -> (usize, Vec<Option<String>>) {
         labels = of_keys(keys);
     }
     (keys, labels)
+}
+
+/// Whether a cell is the number of an article: one word with a digit, and with a letter or of five digits or more.
+fn is_article_number(cell: &str) -> bool {
+    let digits = cell.chars().filter(char::is_ascii_digit).count();
+    let letters = cell.chars().any(char::is_alphabetic);
+    digits > 0 && (letters || digits >= 5) && !cell.contains(char::is_whitespace)
 }
 
 /// Whether the columns are the things: the first one says that it holds properties, or a column mixes units.

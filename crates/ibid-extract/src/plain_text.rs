@@ -1,4 +1,4 @@
-//! Plain text to blocks: joins wrapped lines to paragraphs and keeps list items apart.
+//! Plain text to blocks: joins wrapped lines to paragraphs, keeps list items and labelled lines apart, and finds headings.
 use ibid_core::domain::{Block, BlockKind};
 
 /// A line of fewer bytes is not taken for wrapped at a margin.
@@ -8,15 +8,31 @@ const MAX_WRAPPED_BYTES: usize = 200;
 /// A line of more bytes may be wrapped though it ends with a full stop.
 const MIN_FULL_LINE_BYTES: usize = 60;
 
-/// The paragraphs and list items of a plain text.
+/// A longer line is no heading.
+const MAX_HEADING_BYTES: usize = 80;
+const MAX_HEADING_WORDS: usize = 12;
+/// The part of the next line, in bytes, that a heading without blank line below is at most: wrapped lines are about equally long.
+const MAX_HEADING_SHARE: f32 = 0.8;
+/// A label, "Very common (1 in 10):", is not longer, in bytes.
+const MAX_LABEL_BYTES: usize = 48;
+
+/// The paragraphs, list items and headings of a plain text.
 pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
     let mut open = false;
     let mut last = "";
-    for line in text.split(['\n', '\r', '\u{c}', '\u{2028}', '\u{2029}']) {
+    let lines: Vec<&str> = text.split(['\n', '\r', '\u{c}', '\u{2028}', '\u{2029}']).collect();
+    for (at, line) in lines.iter().enumerate() {
         let line = line.trim();
         if line.is_empty() {
             open = false;
+            continue;
+        }
+        if !open && let Some((level, words)) = heading(line, &lines[at + 1..]) {
+            let mut block = Block::new(BlockKind::Heading, String::with_capacity(words.len()));
+            block.level = level;
+            fold_whitespace_into(&mut block.text, words);
+            out.push(block);
             continue;
         }
         let item = list_item(line);
@@ -41,8 +57,67 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     out
 }
 
+/// The level and the words of a line that is a heading: it begins a paragraph, is short and no sentence, and is underlined, or
+/// numbered as a section is, or stands directly on a longer line that begins a sentence.
+fn heading<'t>(line: &'t str, after: &[&str]) -> Option<(u8, &'t str)> {
+    let (number, words) = section_number(line);
+    let is_title = words.len() <= MAX_HEADING_BYTES
+        && words.split_whitespace().count() <= MAX_HEADING_WORDS
+        && words.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
+        && !words.ends_with(['.', ',', ';', ':', '!', '。'])
+        && words.chars().filter(|c| c.is_alphabetic()).count() * 2 > words.chars().count();
+    if !is_title {
+        return None;
+    }
+    let below = after.first().map_or("", |next| next.trim());
+    let underlined = |mark: char| below.len() >= 3 && below.chars().all(|c| c == mark);
+    if underlined('=') {
+        return Some((2, words));
+    }
+    if underlined('-') {
+        return Some((3, words));
+    }
+    let next = after.iter().find(|next| !next.trim().is_empty())?;
+    if let Some(depth) = number {
+        let under = section_number(next.trim()).0.is_none_or(|inner| inner > depth);
+        let indented = next.starts_with([' ', '\t']);
+        let begins = next.trim_start().starts_with(|c: char| !c.is_lowercase());
+        return (under && !indented && begins).then_some((depth.saturating_add(1), words));
+    }
+    let apart = below.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
+        && list_item(below).is_none()
+        && (below.len() >= MIN_WRAPPED_BYTES || below.ends_with(['.', '!', '?']))
+        && below.split_whitespace().count() > 2
+        && (line.len() as f32) < below.len() as f32 * MAX_HEADING_SHARE;
+    let plain = line.len() < MIN_WRAPPED_BYTES && !line.contains([':', '\t', '|', '=']);
+    (apart && plain && list_item(line).is_none()).then_some((4, words))
+}
+
+/// How many parts the number at the beginning of a line has, "4." one and "4.2" two, and the words after it.
+fn section_number(line: &str) -> (Option<u8>, &str) {
+    let end = line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len());
+    let parts = line[..end].split('.').filter(|part| !part.is_empty()).count();
+    let rest = line[end..].trim_start_matches(')');
+    let numbered = (1..=4).contains(&parts)
+        && line[..end].split('.').all(|part| part.len() <= 2)
+        && rest.starts_with(' ');
+    match u8::try_from(parts) {
+        Ok(parts) if numbered => (Some(parts), rest.trim_start()),
+        _ => (None, line),
+    }
+}
+
+/// Whether a line begins with a label: "Common (1 in 100): dizziness".
+fn is_labelled(line: &str) -> bool {
+    line.starts_with(char::is_uppercase)
+        && line.find(": ").is_some_and(|at| at <= MAX_LABEL_BYTES && !line[..at].contains(". "))
+}
+
 /// Whether `next` continues the sentence of `line`, which was wrapped at a margin.
 fn is_wrapped(line: &str, next: &str) -> bool {
+    if is_labelled(line) && is_labelled(next) {
+        return false;
+    }
     let ended = line.ends_with(['.', '!', '?', ':', ';', '”', '"', '。']);
     let long = (MIN_WRAPPED_BYTES..MAX_WRAPPED_BYTES).contains(&line.len());
     let runs_on = next.starts_with(|c: char| c.is_lowercase() || c == '(');
@@ -130,6 +205,24 @@ mod tests {
     #[test]
     fn short_lines_and_list_items_stay_apart() {
         assert_eq!(texts("Name: Ann\nAge: 7\n- one\n- two"), ["Name: Ann", "Age: 7", "one", "two"]);
+    }
+
+    #[test]
+    fn headings_are_numbered_or_underlined_or_stand_on_a_longer_line() {
+        let kinds = |text: &str| -> Vec<(BlockKind, u8)> {
+            blocks(text).into_iter().map(|block| (block.kind, block.level)).collect()
+        };
+        let (heading, prose, item) = (BlockKind::Heading, BlockKind::Prose, BlockKind::ListItem);
+        let leaflet = "4. POSSIBLE EFFECTS\nVery common (1 in 10 people or more): a dry mouth\nCommon (1 in 100): thirst";
+        assert_eq!(kinds(leaflet), [(heading, 2), (prose, 0), (prose, 0)]);
+        let asked = "If you lose the key\nAsk at the desk for another one; bring your card.";
+        assert_eq!(kinds(asked), [(heading, 4), (prose, 0)]);
+        assert_eq!(kinds("Tools\n-----\nA saw."), [(heading, 3), (prose, 0)]);
+        assert_eq!(kinds("1. Open it\n2. Close it"), [(item, 1), (item, 1)]);
+        assert_eq!(kinds("2.1 Parts\n\nThe pump has two."), [(heading, 3), (prose, 0)]);
+        // Wrapped at a narrow margin.
+        let narrow = "The keeper of the light\nAnna Berg went up at dawn.";
+        assert_eq!(kinds(narrow), [(prose, 0), (prose, 0)]);
     }
 
     #[test]

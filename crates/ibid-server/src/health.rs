@@ -169,7 +169,7 @@ fn ranking(settings: &Settings) -> HealthFinding {
         false => semantic::embedder(settings),
     };
     let opened = embedder.and_then(|embedder| {
-        Ok((embedder.clone(), semantic::ranker(settings, embedder, Vec::new())?))
+        Ok((embedder.clone(), semantic::ranker(settings, embedder, Vec::new(), None)?))
     });
     match opened {
         Ok((None, ranker)) => {

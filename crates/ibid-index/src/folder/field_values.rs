@@ -59,7 +59,7 @@ pub fn passage_keys(text: &str) -> Vec<u64> {
 }
 
 /// The key under which the vector of `text` is stored.
-pub(super) fn vector_key(text: &str) -> u64 {
+pub fn vector_key(text: &str) -> u64 {
     short_hash(&[text.as_bytes()])
 }
 

@@ -32,7 +32,7 @@ mod term_index;
 mod terms;
 mod walk;
 
-pub use self::field_values::passage_keys;
+pub use self::field_values::{passage_keys, vector_key};
 pub use self::filter::Filter;
 pub use self::hash::short_name;
 pub use self::hits::{NAME, SearchHit};

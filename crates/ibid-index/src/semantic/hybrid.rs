@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::vector::cosine;
 use crate::ranker::LexicalRanker;
-use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex, unit_length};
+use ibid_core::ports::{Embedder, PairScorer, PassageVector, Ranker, VectorIndex, unit_length};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
@@ -45,6 +45,16 @@ pub struct HybridRanker {
     stored: Vec<Arc<dyn VectorIndex>>,
     /// The keys of the passages in a text.
     keys: fn(&str) -> Vec<u64>,
+    /// The vectors of other texts that were compared before.
+    sentences: Option<SentenceVectors>,
+}
+
+/// The vectors of sentences that were compared in earlier runs, and the key of a sentence.
+pub struct SentenceVectors {
+    /// Where they are stored.
+    pub index: Arc<dyn VectorIndex>,
+    /// The key of a text.
+    pub key: fn(&str) -> u64,
 }
 
 impl HybridRanker {
@@ -57,7 +67,8 @@ impl HybridRanker {
         let pair_scorer = pair_scorer.map_err(|unusable| unusable.chain());
         let name = format!("lexical+{}", embedder.name());
         let (kept, stored) = (Mutex::default(), Vec::new());
-        HybridRanker { name, embedder, pair_scorer, kept, stored, keys: |_| Vec::new() }
+        let keys = |_: &str| Vec::new();
+        HybridRanker { name, embedder, pair_scorer, kept, stored, keys, sentences: None }
     }
 
     /// The same ranker, which takes the vectors of passages from `stored` where they are there, and embeds only other texts. `keys` gives
@@ -69,6 +80,38 @@ impl HybridRanker {
         keys: fn(&str) -> Vec<u64>,
     ) -> HybridRanker {
         HybridRanker { stored, keys, ..self }
+    }
+
+    /// The same ranker, which stores the vectors of all other texts, and embeds none of them twice.
+    #[must_use]
+    pub fn with_sentence_vectors(self, sentences: Option<SentenceVectors>) -> HybridRanker {
+        HybridRanker { sentences, ..self }
+    }
+
+    /// The vectors of `texts`, in order: those that are stored, and else new ones, which are stored.
+    async fn stored_or_embedded(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let Some(SentenceVectors { index, key }) = &self.sentences else {
+            return self.embedder.embed(texts).await;
+        };
+        let keys: Vec<u64> = texts.iter().map(|text| key(text)).collect();
+        // What cannot be read or written is made again.
+        let known = index.get(&keys).await.unwrap_or_default();
+        let mut known: HashMap<u64, Vec<f32>> = known.into_iter().collect();
+        let is_new = |at: &usize| !known.contains_key(&keys[*at]);
+        let new: Vec<usize> = (0..texts.len()).filter(is_new).collect();
+        if !new.is_empty() {
+            let asked: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
+            let made = self.embedder.embed(&asked).await?;
+            let vectors = new.iter().zip(made).map(|(at, values)| PassageVector {
+                key: keys[*at],
+                url: String::new(),
+                values,
+            });
+            let vectors: Vec<PassageVector> = vectors.collect();
+            let _ = index.upsert(&vectors).await;
+            known.extend(vectors.into_iter().map(|it| (it.key, it.values)));
+        }
+        Ok(keys.iter().map(|key| known.get(key).cloned().unwrap_or_default()).collect())
     }
 
     /// How similar each text is to `query`, a vector, by the stored vectors of its passages: that of the most similar one. `None` for
@@ -113,7 +156,7 @@ impl HybridRanker {
         let missing: Vec<usize> = (0..texts.len()).filter(|at| found[*at].is_none()).collect();
         if !missing.is_empty() {
             let asked: Vec<&str> = missing.iter().map(|at| texts[*at]).collect();
-            let made = self.embedder.embed(&asked).await?;
+            let made = self.stored_or_embedded(&asked).await?;
             let mut kept = lock();
             if kept.len() + made.len() > MAX_KEPT_VECTORS {
                 kept.clear();

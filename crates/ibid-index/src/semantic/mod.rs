@@ -11,7 +11,7 @@ pub mod sqlite;
 pub(crate) mod vector;
 
 pub use http::HttpEmbedder;
-pub use hybrid::HybridRanker;
+pub use hybrid::{HybridRanker, SentenceVectors};
 pub use qdrant::QdrantVectors;
 pub use rerank::{HttpReranker, RerankApi};
 pub use sqlite::SqliteVectors;

@@ -73,6 +73,42 @@ impl SqliteVectors {
         })
     }
 
+    /// As [`SqliteVectors::open`], for vectors that are a saving only: more than `max` of them are all removed.
+    ///
+    /// # Errors
+    /// As [`SqliteVectors::open`].
+    pub async fn open_bounded(path: &Path, collection: &str, max: usize) -> Result<SqliteVectors> {
+        let it = SqliteVectors::open(path, collection).await?;
+        let count: i64 = sqlx::query_scalar("select count(*) from vectors where collection = $1")
+            .bind(collection)
+            .fetch_one(&it.pool)
+            .await
+            .map_err(|error| it.sqlite_error("reading", &error))?;
+        if count as usize > max {
+            it.retain(&[]).await?;
+        }
+        Ok(it)
+    }
+
+    /// Removes from the file at `path` the collections whose names end with one of `endings`.
+    ///
+    /// # Errors
+    /// `Setup` if the file cannot be written.
+    pub async fn remove_collections(path: &Path, endings: &[String]) -> Result<()> {
+        if !path.exists() {
+            return Ok(());
+        }
+        let it = SqliteVectors::open(path, "").await?;
+        for ending in endings {
+            sqlx::query("delete from vectors where substr(collection, -length($1)) = $1")
+                .bind(ending)
+                .execute(&it.pool)
+                .await
+                .map_err(|error| it.sqlite_error("writing", &error))?;
+        }
+        Ok(())
+    }
+
     fn sqlite_error(&self, doing: &str, it: &sqlx::Error) -> Error {
         sqlite_error(&self.path, doing, it)
     }

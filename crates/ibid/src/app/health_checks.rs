@@ -318,7 +318,7 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
         Err(damaged) => found.push(CheckOutcome::Error(damaged)),
     }
     if !["", "none"].contains(&settings.rerank.model.as_str())
-        && let Ok(it) = semantic::ranker(settings, embedder, Vec::new())
+        && let Ok(it) = semantic::ranker(settings, embedder, Vec::new(), None)
     {
         let answer =
             with_timeout(it.name(), CHECK_TIMEOUT, it.rank("water", &["Water is wet."])).await;

@@ -119,8 +119,13 @@ impl App {
         Ok((refreshed, synonyms))
     }
 
-    /// Removes the index of the folder at `path`, not the folder. Returns whether there was one.
+    /// Removes the index of the folder at `path` with its vectors, not the folder. Returns whether there was one.
+    ///
+    /// # Errors
+    /// `Setup` if a file cannot be removed or written.
     pub async fn index_remove(&self, path: &Path) -> Result<bool> {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        semantic::remove_vectors(&self.settings, &whole).await?;
         let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
         folders::spawn_blocking(move || folder::remove_index(&cache_dir, &path)).await
     }

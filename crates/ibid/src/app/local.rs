@@ -80,8 +80,14 @@ async fn open_providers(
     let limits = shared.documents;
     let indexes = &*shared.indexes;
     let opened = indexes.open(settings, &limits, &paths, embedder.clone()).await?;
-    let stored = opened.iter().filter_map(|folder| folder.vector_index()).collect();
-    let ranker = semantic::ranker(settings, embedder, stored)?;
+    let stored: Vec<_> = opened.iter().filter_map(|folder| folder.vector_index()).collect();
+    let sentences = match &embedder {
+        Some(it) if !opened.is_empty() => {
+            semantic::sentence_vectors(settings, it, shared.user.as_deref()).await
+        }
+        _ => None,
+    };
+    let ranker = semantic::ranker(settings, embedder, stored, sentences)?;
     let (mut models, prior_spend) = models::open(
         settings,
         &question.models,

@@ -6,10 +6,11 @@ use super::known_models::BUNDLED;
 use crate::config::{ServiceConfig, Settings};
 use ibid_core::ports::{Embedder, PairScorer, Ranker, VectorIndex};
 use ibid_core::{Error, ErrorKind, Result};
-use ibid_index::folder::{SemanticIndex, passage_keys};
+use ibid_index::folder::{SemanticIndex, passage_keys, vector_key};
 use ibid_index::ranker::LexicalRanker;
 use ibid_index::semantic::{
-    HttpEmbedder, HttpReranker, HybridRanker, QdrantVectors, RerankApi, SqliteVectors,
+    HttpEmbedder, HttpReranker, HybridRanker, QdrantVectors, RerankApi, SentenceVectors,
+    SqliteVectors,
 };
 use ibid_net::service::ServiceAccess;
 
@@ -155,7 +156,7 @@ fn local(dir: &Path) -> Result<Arc<LocalModel>> {
 }
 
 /// The ranker: the reranker of the settings, else a hybrid ranker where there is an `embedder`, else the lexical ranker. `stored` has the
-/// vectors of the folders that are searched.
+/// vectors of the folders that are searched, `sentences` those of sentences of their documents.
 ///
 /// # Errors
 /// `Usage` for an invalid name, `Setup` for a missing key or address.
@@ -163,6 +164,7 @@ pub fn ranker(
     settings: &Settings,
     embedder: Option<Arc<dyn Embedder>>,
     stored: Vec<Arc<dyn VectorIndex>>,
+    sentences: Option<SentenceVectors>,
 ) -> Result<Arc<dyn Ranker>> {
     let named = &settings.rerank;
     if !["", "none"].contains(&named.model.as_str()) {
@@ -172,7 +174,8 @@ pub fn ranker(
         // A damaged adapter is no reason to answer no question: the run says so, and words decide alone.
         Some(it) => {
             let ranker = HybridRanker::new(it, bundled_pair_scorer(settings));
-            Arc::new(ranker.with_stored_vectors(stored, passage_keys))
+            let ranker = ranker.with_stored_vectors(stored, passage_keys);
+            Arc::new(ranker.with_sentence_vectors(sentences))
         }
         None => Arc::new(LexicalRanker),
     })
@@ -216,6 +219,40 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
     Ok(Arc::new(HttpReranker::open(&named.model, api, model, access)?))
 }
 
+/// Sentences whose vectors are stored: 30 MB with 384 numbers each. Beyond, they begin anew.
+const MAX_STORED_SENTENCES: usize = 20_000;
+/// How the names of their collections end.
+const SENTENCES: &str = " sentences";
+
+/// Where the vectors of sentences of folders are stored, for `user` alone where there are several. `None` where vectors are stored
+/// elsewhere, or cannot be stored: then sentences are embedded in each run.
+pub(super) async fn sentence_vectors(
+    settings: &Settings,
+    embedder: &Arc<dyn Embedder>,
+    user: Option<&str>,
+) -> Option<SentenceVectors> {
+    if !settings.vectors.base_url.is_empty() {
+        return None;
+    }
+    let collection = format!("{} {}{SENTENCES}", embedder.name(), user.unwrap_or_default());
+    let file = vectors_file(settings);
+    let opened = SqliteVectors::open_bounded(&file, &collection, MAX_STORED_SENTENCES).await;
+    opened.ok().map(|it| SentenceVectors { index: Arc::new(it), key: vector_key })
+}
+
+/// Removes the vectors of the folder at `path`, and those of sentences.
+///
+/// # Errors
+/// `Setup` if the file cannot be written.
+pub(super) async fn remove_vectors(settings: &Settings, path: &Path) -> Result<()> {
+    let endings = [format!(" {}", path.display()), SENTENCES.to_owned()];
+    SqliteVectors::remove_collections(&vectors_file(settings), &endings).await
+}
+
+fn vectors_file(settings: &Settings) -> PathBuf {
+    settings.cache_dir.join("vectors.db")
+}
+
 /// The semantic index of the folder at `path`.
 ///
 /// # Errors
@@ -227,7 +264,7 @@ pub(super) async fn folder_vectors(
 ) -> Result<SemanticIndex> {
     let vectors: Arc<dyn VectorIndex> = match settings.vectors.base_url.as_str() {
         "" => {
-            let file = settings.cache_dir.join("vectors.db");
+            let file = vectors_file(settings);
             let collection = format!("{} {}", embedder.name(), path.display());
             Arc::new(SqliteVectors::open(&file, &collection).await?)
         }

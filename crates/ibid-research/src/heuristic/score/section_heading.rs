@@ -13,6 +13,8 @@ use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
 
+/// Share of its words from which a heading has nothing but what is asked.
+const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
 
@@ -20,6 +22,10 @@ impl RelevanceScorer {
     /// How nearly a heading asks what the question asks, 0 to 1; 0 where it asks something else. It has something of what is
     /// asked of the subject; with the title of its page and what opens the page it has the question; and it has little besides.
     pub(super) fn heading_match(&mut self, heading: &str, lines: &PageSentences) -> f32 {
+        // The number of a section is none of its words.
+        let heading = heading.trim_start_matches(|c: char| {
+            c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ')')
+        });
         let own = self.ids(heading);
         let question = self.known_terms(&self.question);
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
@@ -27,9 +33,13 @@ impl RelevanceScorer {
         let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;
         // "How many plants" names one word in four of "which plants survive in a thin layer of soil".
         let met = aspect.iter().filter(|term| names(term)).count();
-        let named = met * 2 >= aspect.len().max(1) && met > 0
-            || self.names_rarest(heading, &own, &question);
-        if own.is_empty() || !named || self.asked_share(heading) < MIN_HEADING_OWN_WORDS {
+        let share = self.asked_share(heading);
+        // "Benefits" is all that "what benefits does the company offer" asks for.
+        let is_head =
+            share >= WHOLE_HEADING_SHARE && self.head.is_some() && self.matches_head(&own);
+        let rarest = is_head || self.names_rarest(heading, &own, &question);
+        let named = met * 2 >= aspect.len().max(1) && met > 0 || rarest;
+        if own.is_empty() || !named || share < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
         let mut under_title = [own.as_slice(), &lines.title].concat();
@@ -40,7 +50,7 @@ impl RelevanceScorer {
         let mut asked = self
             .share_in_use(&aspect, heading)
             .max(TITLE_ASPECT_WEIGHT * self.coverage(&aspect, &under_title));
-        if self.names_rarest(heading, &own, &question) {
+        if rarest {
             asked = asked.max(TITLE_ASPECT_WEIGHT);
         }
         let whole = self.coverage(&question, &on_page);

@@ -63,6 +63,11 @@ struct SentenceRange {
     heading: Option<usize>,
 }
 
+/// Whether a sentence introduces what follows: "To return an article:".
+fn leads_to_list(page: &Page, n: usize) -> bool {
+    page.sentence(n).trim_end().ends_with(':')
+}
+
 impl RelevanceScorer {
     /// Scores one page: evidence for each item in the order of the page.
     pub(crate) fn weigh_page(
@@ -97,6 +102,8 @@ impl RelevanceScorer {
                         headed =
                             if is_title { 0.0 } else { self.heading_match(heading_text, lines) };
                         led = 0.0;
+                    } else if leads_to_list(page, *n) {
+                        led = self.heading_match(page.sentence(*n), lines);
                     }
                 }
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
@@ -122,8 +129,7 @@ impl RelevanceScorer {
                         self.note_headed(reading.source, page, *n, strength);
                     }
                     if !in_list {
-                        let leads = page.sentence(*n).trim_end().ends_with(':');
-                        let lead = if leads { page.sentence(*n) } else { "" };
+                        let lead = if leads_to_list(page, *n) { page.sentence(*n) } else { "" };
                         led = self.heading_match(lead, lines);
                     }
                     let around = SentenceContext { headed: strength, heading_text, ..around };

@@ -94,6 +94,8 @@ pub(crate) const MIN_HEADING_ASPECT: f32 = 0.5;
 pub(crate) const TITLE_ASPECT_WEIGHT: f32 = 0.9;
 /// Share of the question that such a heading and the title of its page have together.
 pub(crate) const MIN_HEADING_TOPIC: f32 = 0.6;
+/// The same where the heading is the noun whose things are asked for.
+pub(crate) const MIN_HEADING_TOPIC_OF_NOUN: f32 = 0.5;
 /// Share of the heading's own words that the question has: a heading on more asks something else.
 pub(crate) const MIN_HEADING_OWN_WORDS: f32 = 0.5;
 /// Relevance of a sentence under a heading that asks the whole question.

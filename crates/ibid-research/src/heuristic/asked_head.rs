@@ -40,6 +40,30 @@ pub(crate) fn asked_head(asked: &str, words: &Phrases) -> Option<String> {
     (!is_stop_word(head) && !generic(head)).then(|| head.to_owned())
 }
 
+/// The noun whose things are asked for, in lower case: "perks" of "what perks does the company offer", "effects" of "what are the side
+/// effects of the drug".
+pub(crate) fn asked_noun(asked: &str) -> Option<String> {
+    const AUXILIARIES: &[&str] = &[
+        "do", "does", "did", "is", "are", "was", "were", "can", "could", "may", "might", "must",
+        "should", "will", "would", "has", "have", "had",
+    ];
+    let asked = &*thesaurus::single_words(asked);
+    let tokens = tokens(asked);
+    let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
+    let noun = match texts.as_slice() {
+        ["what" | "which", "is" | "are" | "was" | "were", rest @ ..] => {
+            let end = rest.iter().skip(1).position(|word| is_stop_word(word))? + 1;
+            rest[..end].last()
+        }
+        ["what" | "which", rest @ ..] => {
+            let end = rest.iter().position(|word| AUXILIARIES.contains(word))?;
+            rest[..end].last()
+        }
+        _ => None,
+    };
+    noun.filter(|noun| !is_stop_word(noun)).map(|noun| (*noun).to_owned())
+}
+
 /// The noun that is counted: "species" of "how many wild bee species live on a roof". What follows it is a verb.
 fn counted_noun<'a>(rest: &[&'a str]) -> Option<&'a str> {
     let end = rest.iter().position(|word| is_verb(word) || is_stop_word(word))?;
@@ -50,6 +74,18 @@ fn counted_noun<'a>(rest: &[&'a str]) -> Option<&'a str> {
 mod tests {
     use super::*;
     use crate::prompts;
+
+    #[test]
+    fn the_noun_whose_things_are_asked_for_is_told() {
+        for (asked, noun) in [
+            ("What perks does the firm offer its staff?", Some("perks")),
+            ("What are the side effects of this drug?", Some("effects")),
+            ("Which ways out are there?", Some("out")),
+            ("Why does it rain?", None),
+        ] {
+            assert_eq!(asked_noun(asked).as_deref(), noun, "{asked}");
+        }
+    }
 
     #[test]
     fn the_word_that_an_answer_must_have_is_told() {

@@ -194,9 +194,11 @@ fn mark_near(
         true => SURE_ANSWER_PROBABILITY,
         false => MIN_ANSWER_PROBABILITY,
     };
+    let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low
-        && (beside || numberless || likely.is_some_and(|it| it < least));
+        && (beside || numberless || likely.is_some_and(|it| it < least))
+        || one_sided;
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;

@@ -9,6 +9,10 @@ use super::lexicon::{sentence_case, spaced};
 const MIN_SENTENCE_WORDS: usize = 5;
 /// Minimum number of words of a step in a list: "Install the binary."
 const MIN_STEP_WORDS: usize = 3;
+/// How well formed a member of a list is.
+const MEMBER_FITNESS: f32 = 0.6;
+/// Maximum length of the label of a line, in bytes.
+const MAX_LABEL_BYTES: usize = 48;
 /// Minimum number of words of a statement with a verb or a number: "She never married."
 const MIN_STATEMENT_WORDS: usize = 3;
 /// Stems of units that are measures also after a number that is spelled out.
@@ -88,6 +92,22 @@ pub(crate) fn fitness(
         return None;
     }
     Some(form_score(text, kind, stop, seen, words))
+}
+
+/// How well formed a member of a list is that no sentence is, "Bicycle leasing", or a line with a label, "Common: thirst, a dry
+/// mouth". `None` for what is neither.
+pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
+    let text = page.sentence(n);
+    let kind = page.sentences().get(n)?.kind;
+    let labelled = text.split_once(": ").is_some_and(|(label, rest)| {
+        label.starts_with(char::is_uppercase)
+            && label.len() <= MAX_LABEL_BYTES
+            && rest.starts_with(char::is_alphanumeric)
+    });
+    let member = kind == BlockKind::ListItem || kind == BlockKind::Prose && labelled;
+    let words = text.split_whitespace().count();
+    let fits = member && words <= MAX_SENTENCE_WORDS && !is_noise(text) && !text.ends_with('?');
+    (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
 }
 
 /// Whether it is a short step of a list, as a sentence: "1. Install the binary."

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::heuristic::answer_shape::asks_recurring_time;
 use crate::heuristic::asked_fact::{FactQuestion, StatedFact};
-use crate::heuristic::asked_head::asked_head;
+use crate::heuristic::asked_head::{asked_head, asked_noun};
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
@@ -64,6 +64,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) question_verb: Option<u32>,
     /// The word that an answer must have, or one like it.
     pub(super) head: Option<u32>,
+    /// The noun whose things are asked for: a heading may be no more than that.
+    pub(super) noun: Option<u32>,
     /// What each item that asks the question, or a part of it, asks of a table.
     pub(super) table_requests: Vec<(ItemId, TableRequest)>,
     /// What decides a yes-or-no question.
@@ -116,6 +118,7 @@ impl RelevanceScorer {
             }
         }
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
+        let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
         let mut aspect = match brief.kind {
             QuestionKind::Comparison => Vec::new(),
             _ => aspect_terms(&mut lexicon, &brief.question, brief),
@@ -156,6 +159,7 @@ impl RelevanceScorer {
             question_verb,
             yes_no,
             head,
+            noun,
             target_noun,
             asks_recurring_time: asks_recurring_time(&brief.question)?,
             table_requests: table_requests(brief, plan)?,

@@ -1,12 +1,12 @@
 //! Whether the heading of a section asks what the question asks, so that what stands under it answers, in whatever words.
 use crate::heuristic::intake::content_weight;
-use crate::heuristic::sentence::is_imperative;
+use crate::heuristic::sentence::{is_imperative, member_fitness};
 use crate::thresholds::{
-    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_PAGE_TOPIC_OVERLAP,
-    MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
+    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
+    MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{BlockKind, Evidence, Page, QuestionKind, SourceId};
+use ibid_core::domain::{Evidence, Page, QuestionKind, SourceId};
 
 use super::item_matchers::ItemMatcher;
 use super::page::{PageInput, PageSentences};
@@ -15,6 +15,9 @@ use super::terms::WeightedTerm;
 
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
+/// Words of headings that say nothing of the matter.
+const EMPTY_WORDS: [&str; 8] =
+    ["possible", "general", "overview", "information", "details", "important", "known", "main"];
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
 
@@ -35,8 +38,8 @@ impl RelevanceScorer {
         let met = aspect.iter().filter(|term| names(term)).count();
         let share = self.asked_share(heading);
         // "Benefits" is all that "what benefits does the company offer" asks for.
-        let is_head =
-            share >= WHOLE_HEADING_SHARE && self.head.is_some() && self.matches_head(&own);
+        let is_head = share >= WHOLE_HEADING_SHARE
+            && self.noun.is_some_and(|noun| self.match_strength(noun, &own) >= MIN_WORD_MATCH);
         let rarest = is_head || self.names_rarest(heading, &own, &question);
         let named = met * 2 >= aspect.len().max(1) && met > 0 || rarest;
         if own.is_empty() || !named || share < MIN_HEADING_OWN_WORDS {
@@ -54,7 +57,8 @@ impl RelevanceScorer {
             asked = asked.max(TITLE_ASPECT_WEIGHT);
         }
         let whole = self.coverage(&question, &on_page);
-        if asked < MIN_HEADING_ASPECT || whole < MIN_HEADING_TOPIC {
+        let least = if is_head { MIN_HEADING_TOPIC_OF_NOUN } else { MIN_HEADING_TOPIC };
+        if asked < MIN_HEADING_ASPECT || whole < least {
             return 0.0;
         }
         f32::midpoint(asked, whole)
@@ -84,7 +88,7 @@ impl RelevanceScorer {
     /// Share of the content words of a heading that the question has.
     fn asked_share(&mut self, heading: &str) -> f32 {
         let words = tokens(heading);
-        let telling = |text: &str| !is_stop_word(text);
+        let telling = |text: &str| !is_stop_word(text) && !EMPTY_WORDS.contains(&text);
         let (mut all, mut met) = (0.0, 0.0);
         for word in words.iter().filter(|word| telling(&word.text)) {
             let weight = content_weight(heading, word);
@@ -135,7 +139,7 @@ impl RelevanceScorer {
     /// Notes that sentence `n` stands under a heading that asks the question.
     pub(super) fn note_headed(&mut self, source: SourceId, page: &Page, n: usize, strength: f32) {
         self.headed.insert((source, n), strength);
-        if page.sentences()[n].kind == BlockKind::ListItem {
+        if member_fitness(page, n).is_some() {
             self.listed.insert((source, n));
         }
     }

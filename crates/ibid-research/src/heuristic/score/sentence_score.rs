@@ -2,7 +2,7 @@
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
+    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
@@ -86,14 +86,18 @@ impl RelevanceScorer {
         let elsewhere = self.far_from_subject(lines);
         let mut fit_sentences: Vec<usize> = Vec::new();
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
-        let (mut headed, mut led, mut heading_text) = (0.0, 0.0, "");
+        let (mut headed, mut led, mut heading_text) = (0.0_f32, 0.0_f32, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
                 out.orders += 1;
                 continue;
             }
-            match fitness(page, *n, &seen, &self.words.sentence) {
+            // A member of a list under a heading that asks the question answers, however short.
+            let member = if headed.max(led) > 0.0 { member_fitness(page, *n) } else { None };
+            let fit = fitness(page, *n, &seen, &self.words.sentence);
+            let fit = fit.map_or(member, |fit| Some(member.map_or(fit, |it| fit.max(it))));
+            match fit {
                 None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading_text = page.sentence(*n);

@@ -64,6 +64,14 @@ impl RelevanceScorer {
             .any(|id| !self.occurs(*id) && !self.kin(*id).any(|kin| self.occurs(kin)))
     }
 
+    /// Whether the pages read have less than half of the words of a side of the comparison: they do not compare it.
+    pub(crate) fn lacks_a_side(&self) -> bool {
+        self.sides.iter().any(|side| {
+            let known = side.iter().filter(|term| self.occurs(term.id)).count();
+            known * 2 < side.len()
+        })
+    }
+
     fn occurs(&self, id: u32) -> bool {
         self.sentence_counts.contains_key(&id)
     }

@@ -242,6 +242,8 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
         .or_else(|| split_at(text, &lower, 0, " vs "))
         .or_else(|| split_at(text, &lower, 0, " compared to "))
         .or_else(|| split_at(text, &lower, 0, " compared with "))
+        .or_else(|| split_at(text, &lower, 0, " compare to "))
+        .or_else(|| split_at(text, &lower, 0, " compare with "))
         .or_else(|| split_at(text, &lower, 0, " differ from "))
         .or_else(|| split_at(text, &lower, 0, " better than "))
         .or_else(|| split_at(text, &lower, 0, " or "));

@@ -1,4 +1,6 @@
 //! Whether the heading of a section asks what the question asks, so that what stands under it answers, in whatever words.
+use std::collections::BTreeSet;
+
 use crate::heuristic::intake::content_weight;
 use crate::heuristic::sentence::{is_imperative, member_fitness};
 use crate::thresholds::{
@@ -16,21 +18,58 @@ use super::terms::WeightedTerm;
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Words of headings that say nothing of the matter.
-const EMPTY_WORDS: [&str; 8] =
-    ["possible", "general", "overview", "information", "details", "important", "known", "main"];
+const EMPTY_WORDS: [&str; 12] = [
+    "possible",
+    "general",
+    "overview",
+    "information",
+    "details",
+    "important",
+    "known",
+    "main",
+    "something",
+    "anything",
+    "someone",
+    "things",
+];
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
+
+/// The versions and codes in a text, in lower case: "3.0.0", "e0214".
+fn codes(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '_')));
+    let words = words.map(|word| word.trim_matches(['.', '-', '_']));
+    let is_code = |word: &&str| {
+        let digits = word.contains(|c: char| c.is_ascii_digit());
+        let letters = word.contains(char::is_alphabetic);
+        digits && (letters && !word.contains(char::is_lowercase) || word.matches('.').count() > 1)
+    };
+    words.filter(is_code).map(str::to_lowercase).collect()
+}
+
+/// A heading without the number of its section, "4. " or "2.1 ", which is none of its words; a version, "3.0.0 — 2 May", stays.
+fn without_number(heading: &str) -> &str {
+    let rest = heading
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+        .trim_start_matches(')');
+    let words = rest.trim_start();
+    let numbered = words.len() < rest.len() && words.starts_with(char::is_alphabetic);
+    if numbered { words } else { heading }
+}
 
 impl RelevanceScorer {
     /// How nearly a heading asks what the question asks, 0 to 1; 0 where it asks something else. It has something of what is
     /// asked of the subject; with the title of its page and what opens the page it has the question; and it has little besides.
     pub(super) fn heading_match(&mut self, heading: &str, lines: &PageSentences) -> f32 {
-        // The number of a section is none of its words.
-        let heading = heading.trim_start_matches(|c: char| {
-            c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ')')
-        });
+        let heading = without_number(heading);
         let own = self.ids(heading);
         let question = self.known_terms(&self.question);
+        // What stands under the version or the code that is asked about, and under no other, is what is asked for.
+        let codes = codes(&self.question_text);
+        if !codes.is_empty() && codes.is_subset(&self::codes(heading)) {
+            return TITLE_ASPECT_WEIGHT;
+        }
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
         let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
         let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;

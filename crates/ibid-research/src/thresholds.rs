@@ -422,6 +422,10 @@ pub(crate) const LATE_SUBJECT_LOSS: f32 = 0.1;
 pub(crate) const OTHER_LEAD_LOSS: f32 = 0.08;
 /// Added to the worth of an item of a list that lists what the question asks for.
 pub(crate) const LISTED_MEMBER_BONUS: f32 = 0.2;
+/// How nearly a heading must ask the question, so that what stands under it answers better than what has the question's words.
+pub(crate) const ASKING_HEADING: f32 = 0.9;
+/// What that adds to the worth of an answer.
+pub(crate) const HEADED_BONUS: f32 = 0.3;
 /// Added to the worth of a sentence that says yes or no to the question.
 pub(crate) const STANCE_BONUS: f32 = 0.1;
 /// Weight of a sentence that has other amounts of the unit asked about, and not the amount asked about.

@@ -50,7 +50,9 @@ pub(crate) fn asked_noun(asked: &str) -> Option<String> {
     let asked = &*thesaurus::single_words(asked);
     let tokens = tokens(asked);
     let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
-    let noun = match texts.as_slice() {
+    // "Under which licence".
+    let from = usize::from(texts.get(1).is_some_and(|word| matches!(*word, "what" | "which")));
+    let noun = match &texts[from..] {
         ["what" | "which", "is" | "are" | "was" | "were", rest @ ..] => {
             let end = rest.iter().skip(1).position(|word| is_stop_word(word))? + 1;
             rest[..end].last()

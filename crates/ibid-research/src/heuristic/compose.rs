@@ -100,7 +100,8 @@ pub(crate) fn compose_report(
     let alone = parts.is_empty() && verdict.is_none() && !has_row && !listed;
     // What stands under a heading on one side compares nothing, either.
     let one_sided = brief.kind == QuestionKind::Comparison && scorer.lacks_a_side();
-    let nearest_only = (alone || one_sided) && mark_near(brief.kind, scorer, &short, &mut confidence)?;
+    let nearest_only =
+        (alone || one_sided) && mark_near(brief.kind, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());

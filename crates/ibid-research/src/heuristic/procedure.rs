@@ -41,6 +41,12 @@ pub(crate) fn leading_steps<'a>(
             None => pages.push((page, vec![*it])),
         }
     }
+    // Where a section asks the question, steps of other sections are those of something else.
+    if ranked.iter().any(|it| it.headed) {
+        for (_, steps) in &mut pages {
+            steps.retain(|it| it.headed || it.listed);
+        }
+    }
     let weight = |steps: &[RankedPoint<'_>]| -> f32 {
         steps.iter().take(COMPARED_STEPS).map(|it| it.worth).sum()
     };
@@ -71,9 +77,16 @@ pub(crate) fn short_answer<'a>(
         return Vec::new();
     };
     let mut steps = leading_steps(kind, notes, ranked);
-    if steps.is_empty() && top.headed {
+    let headed = if kind == QuestionKind::HowTo {
+        ranked.iter().find(|it| it.headed)
+    } else {
+        Some(top).filter(|it| it.headed)
+    };
+    if steps.is_empty()
+        && let Some(headed) = headed
+    {
         // What stands under a heading that asks the question answers it from its beginning.
-        let page = place(notes, top.point).0;
+        let page = place(notes, headed.point).0;
         steps = ranked.iter().filter(|it| it.headed).copied().collect();
         steps.retain(|it| place(notes, it.point).0 == page);
         steps.sort_by_key(|it| place(notes, it.point));
@@ -90,6 +103,7 @@ pub(crate) fn short_answer<'a>(
         let (own, at) = place(notes, it.point);
         own == page
             && at < begins
+            && (it.headed || !first.headed)
             && !is_step(kind, it)
             && it.point.words <= SUMMARY_WORDS
             && it.worth >= (top.worth * MIN_SUMMARY_WORTH_SHARE).max(MIN_ANSWER_WORTH)

@@ -1,12 +1,13 @@
 //! Ranks points by how well they answer the question, or a part of it.
 use crate::prompts;
 use crate::thresholds::{
-    AIM_WEIGHT, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT, DENIED_DATE_FIT,
-    DISSIMILAR_WORTH, DOUBT_LOSS, FAR_FACT_FIT, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS,
-    LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH,
-    MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT,
-    MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS,
-    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
+    AIM_WEIGHT, ASKING_HEADING, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT,
+    DENIED_DATE_FIT, DISSIMILAR_WORTH, DOUBT_LOSS, FAR_FACT_FIT, HEADED_BONUS, HEADED_FIT,
+    HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
+    LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
+    MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS,
+    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, SIMILAR_BONUS,
+    STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
     WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
@@ -74,7 +75,10 @@ pub(crate) fn rank_points<'a>(
         }
         let mut relevance = scorer.relevance(&point.text);
         let first = &notes.evidence[point.evidence[0]];
-        let heading = scorer.heading_strength(first);
+        let heading = match RelevanceScorer::is_told_under_heading(brief.kind) {
+            true => scorer.heading_strength(first),
+            false => 0.0,
+        };
         let similarity = scorer.similarity(&point.text);
         let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
         let listed =
@@ -114,6 +118,8 @@ pub(crate) fn rank_points<'a>(
         }
         if it.listed {
             it.worth += LISTED_MEMBER_BONUS;
+        } else if heading >= ASKING_HEADING && has_told_form(brief.kind) {
+            it.worth += HEADED_BONUS;
         }
         let decides =
             it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
@@ -138,6 +144,12 @@ pub(crate) fn rank_points<'a>(
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
+}
+
+/// Whether what stands under a heading that asks a question of this kind answers it as it stands: what is no figure, date or name.
+fn has_told_form(kind: QuestionKind) -> bool {
+    use QuestionKind::{Causal, HowTo, List, Open, Why};
+    matches!(kind, Causal | HowTo | List | Open | Why)
 }
 
 /// The fit of a text as a comparison, of its form and of whether it names all sides.

@@ -95,7 +95,7 @@ pub(crate) fn fitness(
 }
 
 /// How well formed a member of a list is that no sentence is, "Bicycle leasing", or a line with a label, "Common: thirst, a dry
-/// mouth". `None` for what is neither.
+/// mouth", the first line below a heading, or a block of code. `None` for what is none of these.
 pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     let text = page.sentence(n);
     let kind = page.sentences().get(n)?.kind;
@@ -104,7 +104,11 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
             && label.len() <= MAX_LABEL_BYTES
             && rest.starts_with(char::is_alphanumeric)
     });
-    let member = kind == BlockKind::ListItem || kind == BlockKind::Prose && labelled;
+    // "MPL-2.0." under "Licence".
+    let above = n.checked_sub(1).and_then(|above| page.sentences().get(above));
+    let first = above.is_some_and(|above| above.kind == BlockKind::Heading);
+    let member = matches!(kind, BlockKind::ListItem | BlockKind::Code)
+        || kind == BlockKind::Prose && (labelled || first);
     let words = text.split_whitespace().count();
     let fits = member && words <= MAX_SENTENCE_WORDS && !is_noise(text) && !text.ends_with('?');
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
@@ -320,7 +324,9 @@ fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
 
 /// The sentence as a claim: verbatim, except for parts that may safely be removed. Words are never changed.
 pub(crate) fn claim_text(text: &str, words: &SentenceWords) -> String {
-    let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Only code has several lines.
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let squeezed = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     let bare = without_lead(&squeezed, words);
     let bare = strip_trailing_marks(&bare);
     let mut claim = if starts_mid_sentence(text) && text.starts_with(char::is_lowercase) {

@@ -18,7 +18,9 @@ use super::terms::WeightedTerm;
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Words of headings that say nothing of the matter.
-const EMPTY_WORDS: [&str; 12] = [
+const EMPTY_WORDS: [&str; 14] = [
+    "quick",
+    "getting",
     "possible",
     "general",
     "overview",
@@ -144,7 +146,7 @@ impl RelevanceScorer {
 
     /// Whether what stands under a heading that asks the same answers a question of this kind: a figure, a date or a name
     /// must stand in the sentence itself.
-    pub(super) fn is_told_under_heading(kind: QuestionKind) -> bool {
+    pub(crate) fn is_told_under_heading(kind: QuestionKind) -> bool {
         matches!(
             kind,
             QuestionKind::HowTo

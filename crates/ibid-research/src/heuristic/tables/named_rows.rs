@@ -21,7 +21,20 @@ pub(super) fn named_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<Ro
         .filter(|row| view.label(*row).is_some_and(|label| is_named(view, request, label)))
         .filter_map(|row| whole_row(view, request, row, 1.0))
         .collect();
-    if !named.is_empty() || !request.asks_figures || view.table.header.is_empty() {
+    if !named.is_empty() || view.table.header.is_empty() {
+        return named;
+    }
+    // "What are the exit codes?" is asked of all rows of the table of exit codes.
+    let plain = request.measures.is_empty() && request.extreme.is_none() && !request.asks_time;
+    let asks_all = plain
+        && request.sides.is_empty()
+        && !request.topic.is_empty()
+        && request.topic.iter().any(|stem| view.kind.contains(stem))
+        && request.topic.iter().all(|stem| view.kind.contains(stem) || view.about.contains(stem));
+    if asks_all {
+        return rows.filter_map(|row| whole_row(view, request, row, 1.0)).collect();
+    }
+    if !request.asks_figures {
         return named;
     }
     let share = |row: usize| words_share(view, request, row).map(|share| (row, share));

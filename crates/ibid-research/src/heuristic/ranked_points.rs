@@ -118,8 +118,6 @@ pub(crate) fn rank_points<'a>(
         }
         if it.listed {
             it.worth += LISTED_MEMBER_BONUS;
-        } else if heading >= ASKING_HEADING && has_told_form(brief.kind) {
-            it.worth += HEADED_BONUS;
         }
         let decides =
             it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
@@ -139,6 +137,10 @@ pub(crate) fn rank_points<'a>(
             if !formless {
                 it.worth += SIMILAR_BONUS * similar * (1.0 - words);
             }
+        }
+        // Under such a heading, what was said need not mean the question.
+        if heading >= ASKING_HEADING && !it.listed && has_told_form(brief.kind) {
+            it.worth += HEADED_BONUS;
         }
         ranked.push(it);
     }

@@ -110,7 +110,7 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     let member = matches!(kind, BlockKind::ListItem | BlockKind::Code)
         || kind == BlockKind::Prose && (labelled || first);
     let words = text.split_whitespace().count();
-    let fits = member && words <= MAX_SENTENCE_WORDS && !is_noise(text) && !text.ends_with('?');
+    let fits = member && words <= MAX_SENTENCE_WORDS && !text.ends_with('?');
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
 }
 

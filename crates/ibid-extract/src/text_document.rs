@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str) -> ParsedDocument {
 fn is_title(block: &Block) -> bool {
     let text = block.text.trim();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    block.kind == BlockKind::Prose
+    matches!(block.kind, BlockKind::Prose | BlockKind::Heading)
         && text.len() <= MAX_HEADING_BYTES
         && text.split_whitespace().count() >= 2
         && text.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
@@ -51,7 +51,7 @@ fn is_title(block: &Block) -> bool {
 fn is_in_capitals(block: &Block) -> bool {
     let text = block.text.trim();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    block.kind == BlockKind::Prose
+    matches!(block.kind, BlockKind::Prose | BlockKind::Heading)
         && text.len() <= MAX_HEADING_BYTES
         && letters >= 4
         && letters * 2 > text.chars().count()

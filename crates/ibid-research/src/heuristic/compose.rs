@@ -98,10 +98,7 @@ pub(crate) fn compose_report(
     let listed = best.is_some_and(|best| best.headed || best.listed);
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
     let alone = parts.is_empty() && verdict.is_none() && !has_row && !listed;
-    // What stands under a heading on one side compares nothing, either.
-    let one_sided = brief.kind == QuestionKind::Comparison && scorer.lacks_a_side();
-    let nearest_only =
-        (alone || one_sided) && mark_near(brief.kind, scorer, &short, &mut confidence)?;
+    let nearest_only = mark_near((brief.kind, alone), scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
@@ -116,8 +113,7 @@ pub(crate) fn compose_report(
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
         let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
-        conclusion = synthesis::conclusion(brief, notes, leading)?;
-        conclusion.extend(synthesis::disputed(notes, &conflicts)?);
+        conclusion = synthesis::conclusion(brief, notes, leading, &conflicts)?;
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
@@ -171,15 +167,16 @@ fn whole_or_table<'a>(
 
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
 /// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
-/// sentences that answer by themselves.
+/// sentences that answer by themselves, nor is what is not `alone`: rows, parts and what stands under a heading. What is said of one
+/// side alone compares nothing.
 fn mark_near(
-    kind: QuestionKind,
+    (kind, alone): (QuestionKind, bool),
     scorer: &RelevanceScorer,
     short: &[&ClaimCluster],
     confidence: &mut ConfidenceMark,
 ) -> Result<bool> {
-    let alone =
-        !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
+    let alone = alone
+        && !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
     let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
     let dimension = Dimension::from_question(&scorer.question().to_lowercase())

@@ -128,15 +128,7 @@ pub(crate) fn rank_points<'a>(
             it.worth *= WITHOUT_HEAD_WORTH;
         }
         if let Some(similar) = similarity {
-            let words = scorer.aspect_words_share(&point.text).max(heading);
-            it.worth *= scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
-            if scorer.was_compared(&point.text) {
-                it.worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
-            }
-            // What has the words asked for is ranked by them.
-            if !formless {
-                it.worth += SIMILAR_BONUS * similar * (1.0 - words);
-            }
+            it.worth = worth_by_meaning(&it, scorer, (similar, heading), formless);
         }
         // Under such a heading, what was said need not mean the question.
         if heading >= ASKING_HEADING && !it.listed && has_told_form(brief.kind) {
@@ -146,6 +138,26 @@ pub(crate) fn rank_points<'a>(
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
+}
+
+/// The worth of a point that means what is asked as far as `similar`, under a heading that asks it as far as `heading`.
+fn worth_by_meaning(
+    it: &RankedPoint<'_>,
+    scorer: &mut RelevanceScorer,
+    (similar, heading): (f32, f32),
+    formless: bool,
+) -> f32 {
+    let text = &it.point.text;
+    let words = scorer.aspect_words_share(text).max(heading);
+    let mut worth = it.worth * scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
+    if scorer.was_compared(text) {
+        worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
+    }
+    // What has the words asked for is ranked by them.
+    if !formless {
+        worth += SIMILAR_BONUS * similar * (1.0 - words);
+    }
+    worth
 }
 
 /// Whether what stands under a heading that asks a question of this kind answers it as it stands: what is no figure, date or name.

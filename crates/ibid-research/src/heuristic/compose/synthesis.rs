@@ -95,10 +95,7 @@ pub(super) fn take_replaced(
 
 /// What each conflict comes to: what the sources give, and what the most recent of them gives. Positions that are no figures or
 /// names, but sentences, are left to the conflict itself.
-pub(super) fn disputed(
-    notes: &EvidenceStore,
-    conflicts: &[DraftConflict],
-) -> Result<Vec<DraftLine>> {
+fn disputed(notes: &EvidenceStore, conflicts: &[DraftConflict]) -> Result<Vec<DraftLine>> {
     let words = &prompts::phrases()?.synthesis;
     let date = |line: &DraftLine| {
         let evidence = notes.evidence.iter().find(|it| line.evidence.first() == Some(&it.id))?;
@@ -136,11 +133,13 @@ pub(super) fn disputed(
     Ok(lines)
 }
 
-/// What several sources say together: which of them say yes and which no. How many there are is told by the citations.
+/// What several sources say together: which of them say yes and which no, and what each of the conflicts comes to. How many there are
+/// is told by the citations.
 pub(super) fn conclusion(
     brief: &Brief,
     notes: &EvidenceStore,
     ranked: &[RankedPoint<'_>],
+    conflicts: &[DraftConflict],
 ) -> Result<Vec<DraftLine>> {
     let words = &prompts::phrases()?.synthesis;
     let stances = deciding_stances(brief, notes, ranked);
@@ -154,11 +153,12 @@ pub(super) fn conclusion(
     };
     let (yes, no) = (say(Stance::For), say(Stance::Against));
     let voices = |of: &[&Evidence]| independent_sources(notes, of.iter().copied()).len();
-    let lines = match (voices(&yes), voices(&no)) {
+    let mut lines = match (voices(&yes), voices(&no)) {
         (MIN_VOICES.., 0) => vec![line(&words.only_yes, &yes)],
         (0, MIN_VOICES..) => vec![line(&words.only_no, &no)],
         // Where some say yes and some no, the conflict shows what each says.
         _ => Vec::new(),
     };
+    lines.extend(disputed(notes, conflicts)?);
     Ok(lines)
 }

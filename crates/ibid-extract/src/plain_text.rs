@@ -13,6 +13,8 @@ const MAX_HEADING_BYTES: usize = 80;
 const MAX_HEADING_WORDS: usize = 12;
 /// The part of the next line, in bytes, that a heading without blank line below is at most: wrapped lines are about equally long.
 const MAX_HEADING_SHARE: f32 = 0.8;
+/// The level of a question that is followed by its answer: "Q: …", "A: …".
+const QUESTION_LEVEL: u8 = 5;
 /// A label, "Very common (1 in 10):", is not longer, in bytes.
 const MAX_LABEL_BYTES: usize = 48;
 
@@ -21,14 +23,24 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
     let mut open = false;
     let mut last = "";
+    let answers = |line: &str| line.trim_start().starts_with("A: ");
     let lines: Vec<&str> = text.split(['\n', '\r', '\u{c}', '\u{2028}', '\u{2029}']).collect();
+    let of_questions = lines.iter().any(|line| answers(line));
     for (at, line) in lines.iter().enumerate() {
         let line = line.trim();
         if line.is_empty() {
             open = false;
             continue;
         }
-        if !open && let Some((level, words)) = heading(line, &lines[at + 1..]) {
+        let question = line.strip_prefix("Q: ").filter(|_| of_questions);
+        let heading = match question {
+            Some(question) => Some((QUESTION_LEVEL, question)),
+            None if open => None,
+            None => heading(line, &lines[at + 1..]),
+        };
+        let line = line.strip_prefix("A: ").filter(|_| of_questions).unwrap_or(line);
+        if let Some((level, words)) = heading {
+            open = false;
             let mut block = Block::new(BlockKind::Heading, String::with_capacity(words.len()));
             block.level = level;
             fold_whitespace_into(&mut block.text, words);
@@ -84,11 +96,15 @@ fn heading<'t>(line: &'t str, after: &[&str]) -> Option<(u8, &'t str)> {
         let begins = next.trim_start().starts_with(|c: char| !c.is_lowercase());
         return (under && !indented && begins).then_some((depth.saturating_add(1), words));
     }
-    let apart = below.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
-        && list_item(below).is_none()
-        && (below.len() >= MIN_WRAPPED_BYTES || below.ends_with(['.', '!', '?']))
-        && below.split_whitespace().count() > 2
-        && (line.len() as f32) < below.len() as f32 * MAX_HEADING_SHARE;
+    // What is listed or set in below a short line belongs to it.
+    let raw = after.first().copied().unwrap_or_default();
+    let set_in = !below.is_empty() && (raw.starts_with([' ', '\t']) || list_item(below).is_some());
+    let apart = set_in
+        || below.starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘'))
+            && list_item(below).is_none()
+            && (below.len() >= MIN_WRAPPED_BYTES || below.ends_with(['.', '!', '?']))
+            && below.split_whitespace().count() > 2
+            && (line.len() as f32) < below.len() as f32 * MAX_HEADING_SHARE;
     let plain = line.len() < MIN_WRAPPED_BYTES && !line.contains([':', '\t', '|', '=']);
     (apart && plain && list_item(line).is_none()).then_some((4, words))
 }
@@ -220,6 +236,10 @@ mod tests {
         assert_eq!(kinds("Tools\n-----\nA saw."), [(heading, 3), (prose, 0)]);
         assert_eq!(kinds("1. Open it\n2. Close it"), [(item, 1), (item, 1)]);
         assert_eq!(kinds("2.1 Parts\n\nThe pump has two."), [(heading, 3), (prose, 0)]);
+        let asked = "Q: where is the log\nA: ~/log (rotated)\n\nQ: is it slow\nA: No.";
+        assert_eq!(kinds(asked), [(heading, 5), (prose, 0), (heading, 5), (prose, 0)]);
+        let listed = "Possible effects\n Very common: thirst\n Rare: itching";
+        assert_eq!(kinds(listed), [(heading, 4), (prose, 0), (prose, 0)]);
         // Wrapped at a narrow margin.
         let narrow = "The keeper of the light\nAnna Berg went up at dawn.";
         assert_eq!(kinds(narrow), [(prose, 0), (prose, 0)]);

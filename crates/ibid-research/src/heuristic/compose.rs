@@ -18,7 +18,7 @@ use crate::thresholds::{
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
-    OutputMode, Question, QuestionKind, StopReason,
+    OutputMode, Question, QuestionKind, SourceKind, StopReason,
 };
 
 use super::answer::{self, YesNoTally};
@@ -175,6 +175,8 @@ fn mark_near(
     short: &[&ClaimCluster],
     confidence: &mut ConfidenceMark,
 ) -> Result<bool> {
+    // A list that stands under a fitting heading says nothing of a thing that is named nowhere.
+    let unknown = !alone && scorer.asks_of_unknown_thing();
     let alone = alone
         && !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
@@ -198,7 +200,8 @@ fn mark_near(
     let near = alone
         && confidence.level <= Confidence::Low
         && (beside || numberless || likely.is_some_and(|it| it < least))
-        || one_sided;
+        || one_sided
+        || unknown && likely.is_none_or(|it| it < SURE_ANSWER_PROBABILITY);
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;
@@ -552,7 +555,9 @@ fn open_points(
             why: fill_template(&words.beside, &[("headings", &besides.join("; "))]),
         });
     }
-    if let Some(reason) = state.gate.reason.as_deref() {
+    // Documents of one's own are not measured by how many sites there are.
+    let own = state.notes.sources.iter().all(|it| it.kind == SourceKind::Local);
+    if let Some(reason) = state.gate.reason.as_deref().filter(|_| !own) {
         out.push(OpenItem {
             item: None,
             what: words.gate_what.clone(),

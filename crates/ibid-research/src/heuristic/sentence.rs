@@ -285,7 +285,16 @@ fn strip_marker(text: &str) -> &str {
     {
         return after.trim_start();
     }
-    bare
+    without_clause_number(bare)
+}
+
+/// A text without the number of its clause: "3.1 Dogs stay outside.", and not "3.1 litres".
+fn without_clause_number(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(0);
+    let rest = text[end..].trim_start();
+    let clause = text[..end].split('.').filter(|part| !part.is_empty()).count() > 1;
+    let follows = text[end..].starts_with(' ') && rest.starts_with(char::is_uppercase);
+    if clause && follows { rest } else { text }
 }
 
 fn strip_label<'a>(text: &'a str, words: &SentenceWords) -> &'a str {

@@ -34,6 +34,11 @@ const EMPTY_WORDS: [&str; 14] = [
     "someone",
     "things",
 ];
+/// Share of the question that a heading by itself has which asks all of it: "What does an infusion cost?".
+const MIN_WHOLE_QUESTION: f32 = 0.8;
+/// How nearly such a heading asks the question, and the most for all others.
+pub(crate) const WHOLE_QUESTION: f32 = 1.0;
+const NOT_WHOLE_QUESTION: f32 = 0.99;
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
 
@@ -102,7 +107,10 @@ impl RelevanceScorer {
         if asked < MIN_HEADING_ASPECT || whole < least {
             return 0.0;
         }
-        f32::midpoint(asked, whole)
+        if self.coverage(&question, &own) >= MIN_WHOLE_QUESTION {
+            return WHOLE_QUESTION;
+        }
+        f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
     }
 
     /// Whether a heading begins as the question does, "Why …", and has its most telling word.

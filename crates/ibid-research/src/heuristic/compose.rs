@@ -175,8 +175,8 @@ fn mark_near(
     short: &[&ClaimCluster],
     confidence: &mut ConfidenceMark,
 ) -> Result<bool> {
-    // A list that stands under a fitting heading says nothing of a thing that is named nowhere.
-    let unknown = !alone && scorer.asks_of_unknown_thing();
+    // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
+    let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
     let alone = alone
         && !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
     let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));

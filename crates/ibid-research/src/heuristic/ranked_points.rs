@@ -18,7 +18,7 @@ use super::answer_shape::kind_fit;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
-use super::score::{RelevanceScorer, WHOLE_QUESTION, similar_fit};
+use super::score::{RelevanceScorer, similar_fit};
 use super::sentence::{has_denial, years};
 use super::side_name::SideName;
 
@@ -75,11 +75,8 @@ pub(crate) fn rank_points<'a>(
         }
         let mut relevance = scorer.relevance(&point.text);
         let first = &notes.evidence[point.evidence[0]];
-        let heading = match scorer.heading_strength(first) {
-            it if RelevanceScorer::is_told_under_heading(brief.kind) => it,
-            it if it >= WHOLE_QUESTION && !formless => it,
-            _ => 0.0,
-        };
+        let heading = scorer.heading_strength(first);
+        let heading = RelevanceScorer::told_under_heading(brief.kind, heading, !formless);
         let similarity = scorer.similarity(&point.text);
         let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
         let listed =

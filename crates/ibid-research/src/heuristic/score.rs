@@ -28,5 +28,4 @@ pub(crate) use chunks::chunk_ranges;
 pub(crate) use limits::{CHUNK_CHARS, PAGE_CUT};
 pub(crate) use page::{PageEvidence, PageInput, PageSentences};
 pub(crate) use scorer::RelevanceScorer;
-pub(crate) use section_heading::WHOLE_QUESTION;
 pub(crate) use sentence_score::similar_fit;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use crate::heuristic::intake::content_weight;
 use crate::heuristic::sentence::{is_imperative, member_fitness};
 use crate::thresholds::{
-    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
-    MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
+    ASKING_HEADING, MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC,
+    MIN_HEADING_TOPIC_OF_NOUN, MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Evidence, Page, QuestionKind, SourceId};
@@ -37,7 +37,7 @@ const EMPTY_WORDS: [&str; 14] = [
 /// Share of the question that a heading by itself has which asks all of it: "What does an infusion cost?".
 const MIN_WHOLE_QUESTION: f32 = 0.8;
 /// How nearly such a heading asks the question, and the most for all others.
-pub(crate) const WHOLE_QUESTION: f32 = 1.0;
+const WHOLE_QUESTION: f32 = 1.0;
 const NOT_WHOLE_QUESTION: f32 = 0.99;
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
@@ -152,18 +152,17 @@ impl RelevanceScorer {
         if all > 0.0 { met / all } else { 0.0 }
     }
 
-    /// Whether what stands under a heading that asks the same answers a question of this kind: a figure, a date or a name
-    /// must stand in the sentence itself.
-    pub(crate) fn is_told_under_heading(kind: QuestionKind) -> bool {
-        matches!(
-            kind,
-            QuestionKind::HowTo
-                | QuestionKind::Why
-                | QuestionKind::List
-                | QuestionKind::Open
-                | QuestionKind::YesNo
-                | QuestionKind::Causal
-        )
+    /// How nearly what stands under a heading answers a question of this kind, by how nearly the heading asks it: a yes or no must be
+    /// asked for by the heading, and a figure, a date or a name by the whole heading, and stand in the sentence itself, which then is
+    /// `formed`.
+    pub(crate) fn told_under_heading(kind: QuestionKind, heading: f32, formed: bool) -> f32 {
+        use QuestionKind::{Causal, HowTo, List, Open, Why, YesNo};
+        let told = match kind {
+            HowTo | Why | List | Open | Causal => true,
+            YesNo => heading >= ASKING_HEADING,
+            _ => formed && heading >= WHOLE_QUESTION,
+        };
+        if told { heading } else { 0.0 }
     }
 
     /// Notes a step of a page whose title asks how to do what the question asks.

@@ -30,7 +30,6 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
-use super::section_heading::WHOLE_QUESTION;
 use super::stance::Said;
 use super::terms::WeightedTerm;
 
@@ -393,11 +392,10 @@ impl RelevanceScorer {
         // What stands under a heading that asks the question need not repeat its words.
         let mut relevance = to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
         let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
+        let kind = item_matcher.kind;
         let headed = match item_matcher.facet {
-            Some(_) if Self::is_told_under_heading(item_matcher.kind) => view.headed,
-            // A fact is told under a heading that asks for it and for nothing else.
-            Some(_) if view.headed >= WHOLE_QUESTION && fit >= MIN_ANSWER_FIT => view.headed,
-            _ => 0.0,
+            Some(_) => Self::told_under_heading(kind, view.headed, fit >= MIN_ANSWER_FIT),
+            None => 0.0,
         };
         if item_matcher.kind == QuestionKind::Comparison
             && !self.apart.iter().all(|it| it.is_in(text))

@@ -458,6 +458,9 @@ pub(crate) const MIN_SAME_QUANTITY_SIMILARITY: f32 = 0.45;
 pub(crate) const MIN_SAME_STATEMENT_SIMILARITY: f32 = 0.55;
 /// Worth from which an answer counts in a conflict: its sentence has most words of the question, and it is near them.
 pub(crate) const MIN_CONFLICT_ANSWER_WORTH: f32 = 0.45;
+/// Probability of an answer, by the model that compares meaning, from which a figure is the one that is asked for, whatever words are
+/// near it.
+pub(crate) const CONFLICT_PROBABILITY: f32 = 0.6;
 /// Share of the words of the shorter of two pages from which they may be copies of one text with another answer.
 pub(crate) const MIN_COPIED_WORDS: f32 = 0.7;
 /// Share of the words of two sentences from which they tell of one thing and differ in the answer, and not of two of one name.

@@ -417,8 +417,7 @@ fn all_conflicts(
     let split = conflicts::answer_conflict(notes, &stances, &conflicts)?;
     conflicts.splice(0..0, split);
     let answering = answer::answering_points(ranked);
-    let lexicon = scorer.lexicon();
-    let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, lexicon)?;
+    let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, scorer)?;
     conflicts.splice(0..0, figures);
     add_rival_answers(notes, scorer, &mut conflicts)?;
     Ok(conflicts)

@@ -6,8 +6,8 @@ use crate::draft::{DraftConflict, DraftLine};
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MIN_CONFLICT_ANSWER_WORTH, MIN_SAME_QUANTITY_SIMILARITY, MIN_SAME_STATEMENT_SIMILARITY,
-    ROUNDING_TOLERANCE,
+    CONFLICT_PROBABILITY, MIN_CONFLICT_ANSWER_WORTH, MIN_SAME_QUANTITY_SIMILARITY,
+    MIN_SAME_STATEMENT_SIMILARITY, ROUNDING_TOLERANCE,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Number, is_stop_word, tokens};
@@ -16,6 +16,7 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, St
 use super::claim_clusters::{ClaimCluster, independent_source};
 use super::conflict_reason::{Side, age_note, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
+use super::score::RelevanceScorer;
 use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
 use crate::changed_fact::find_substitution;
@@ -101,7 +102,7 @@ pub(crate) fn figure_conflict(
     notes: &EvidenceStore,
     answering: &[&ClaimCluster],
     known: &[DraftConflict],
-    lexicon: &mut StemInterner,
+    scorer: &mut RelevanceScorer,
 ) -> Result<Option<DraftConflict>> {
     let wanted = match brief.kind {
         QuestionKind::Quantity => AnswerType::Amount,
@@ -114,8 +115,12 @@ pub(crate) fn figure_conflict(
         .filter_map(|point| {
             let answer = extract_answer(wanted, &brief.question, &point.text)?;
             let measured = wanted == AnswerType::Date || answer.unit().is_some();
-            let stated = Statement::from_point(notes, point, lexicon, words)?;
-            (measured && answer.worth >= MIN_CONFLICT_ANSWER_WORTH).then_some((stated, answer))
+            // Other words may ask for the figure.
+            let meant = scorer.answer_probability(&point.text).unwrap_or_default();
+            let answers =
+                answer.worth >= MIN_CONFLICT_ANSWER_WORTH || meant >= CONFLICT_PROBABILITY;
+            let stated = Statement::from_point(notes, point, scorer.lexicon(), words)?;
+            (measured && answers).then_some((stated, answer))
         })
         .collect();
     let mut sides: Vec<&(Statement<'_>, TextAnswer)> = Vec::new();
@@ -125,7 +130,7 @@ pub(crate) fn figure_conflict(
                 && side.1.unit() == it.1.unit()
                 && can_disagree(side.0.source, it.0.source)
                 && same_case(&side.0, &it.0)
-                && bounds_agree(&side.0.spaced, &it.0.spaced)
+                && (bounds_agree(&side.0.spaced, &it.0.spaced) || breaks_bound(side, it))
                 && (wanted == AnswerType::Date || side.0.years == it.0.years)
         });
         if other && sides.len() < MAX_CONFLICTS {
@@ -411,6 +416,20 @@ fn bounds_agree(one: &str, other: &str) -> bool {
         "fewer than",
     ];
     !BOUNDS.iter().any(|bound| has_phrase(one, bound) != has_phrase(other, bound))
+}
+
+/// Whether one of two amounts is beyond the bound that the other is: "2 hours" where "at least 6 hours" are asked for.
+fn breaks_bound(one: &(Statement<'_>, TextAnswer), other: &(Statement<'_>, TextAnswer)) -> bool {
+    let Some((a, b)) = one.1.amount().zip(other.1.amount()) else {
+        return false;
+    };
+    let says = |it: &(Statement<'_>, TextAnswer), bounds: &[&str]| {
+        bounds.iter().any(|bound| has_phrase(&it.0.spaced, bound))
+    };
+    let (small, large) = if a < b { (one, other) } else { (other, one) };
+    let least = |it| says(it, &["at least", "minimum"]);
+    let most = |it| says(it, &["at most", "maximum", "up to"]);
+    least(large) && !most(small) || most(small) && !least(large)
 }
 
 fn is_subset(a: &[String], b: &[String]) -> bool {

@@ -60,6 +60,11 @@ pub struct TextAnswer {
 }
 
 impl TextAnswer {
+    /// The amount, in its unit, if the answer is one.
+    pub(crate) fn amount(&self) -> Option<f64> {
+        self.amount.as_ref().map(|amount| amount.0)
+    }
+
     /// The unit of an amount that has one.
     pub(crate) fn unit(&self) -> Option<&str> {
         self.amount.as_ref()?.1.as_deref()

@@ -32,6 +32,7 @@ mod fetch;
 mod finding;
 mod folder;
 mod guard;
+mod handbook;
 mod judging;
 mod linear;
 mod live;

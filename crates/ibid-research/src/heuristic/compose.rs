@@ -153,7 +153,8 @@ fn answer_or_first(
     }
 }
 
-/// The short answer to a question of one part. What stands under a heading that asks the question answers it before any table.
+/// The short answer to a question of one part. What stands under a heading that asks the question answers it before a table, unless a
+/// row has all that it is about.
 fn whole_or_table<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -162,7 +163,8 @@ fn whole_or_table<'a>(
     lean: Option<&YesNoTally>,
 ) -> Vec<&'a ClaimCluster> {
     let short = answer::whole_answer(brief, notes, base, leading, lean);
-    if is_headed(base) { short } else { tables.short_answer(short) }
+    let by_heading = is_headed(base) && !tables.has_whole_topic();
+    if by_heading { short } else { tables.short_answer(short) }
 }
 
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model

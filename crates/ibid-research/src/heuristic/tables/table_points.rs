@@ -17,6 +17,8 @@ const MAX_SHORT_ROWS: usize = 3;
 const MAX_SHORT_WORDS: usize = 60;
 /// Maximum number of rows among the findings.
 const MAX_FINDING_ROWS: usize = 3;
+/// The score of a row with all that a question is about, or that the question names.
+const WHOLE_TOPIC_SCORE: f32 = 0.9;
 /// Share of the best row's score that another one must have beside it.
 const MIN_SCORE_SHARE: f32 = 0.9;
 
@@ -71,6 +73,11 @@ impl TablePoints {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.points.is_empty() && self.kinds.is_empty()
+    }
+
+    /// Whether a row has all that the question is about: it answers before what stands under a heading.
+    pub(crate) fn has_whole_topic(&self) -> bool {
+        self.points.first().is_some_and(|it| it.score >= WHOLE_TOPIC_SCORE)
     }
 
     /// The short answer: the rows alone where they say what is asked and no sentence does, the best sentence and the rows that

@@ -1,0 +1,158 @@
+//! Everyday documents, a manual, a price list and rules, asked in everyday words: what answers stands under a heading, in a row, in a list
+//! or under a version, and seldom repeats the question.
+use serde_json::Value;
+
+use crate::cli::TestHome;
+
+const MANUAL: &str = "Heron kettle, owner's manual
+
+BEFORE FIRST USE
+Let the kettle stand for at least 6 hours after delivery.
+
+If you lose the lid
+Order another one under part number 310; do not boil without it.
+
+Possible faults
+ Very common: scale on the floor
+ Common (1 in 20): a lid that sticks
+
+Q: It hums on my boat, why is that
+A: An inverter of a boat gives a rough current, which makes the coil hum.
+";
+
+const TOOL: &str = "# heronctl
+
+heronctl sets the kettle from a computer.
+
+## Install
+
+```sh
+tar xf heronctl.tar.gz
+./setup
+```
+
+A package exists for Fedora.
+
+## How it works
+
+Commands go over the radio to a chip in the handle. The chip keeps the last twelve of them.
+
+## Licence
+
+ISC-1.0.
+
+## 2.4.0 — 2024-05-02
+
+- removed: the `boil` command (use `heat`)
+- the radio sleeps after ten minutes
+
+## Codes
+
+Exit codes:
+
+| Code | Meaning |
+|---|---|
+| 0 | the water boils |
+| 6 | no kettle was found |
+
+## Warranty
+
+| Age of the kettle | What you pay | What we pay |
+|---|---|---|
+| up to 2 years | nothing | everything |
+| 2 to 5 years | the parcel | the parts |
+
+To send a kettle back:
+
+1. Empty it and let it dry.
+2. Put it into its box.
+3. Hand the box in at a shop.
+
+## Benefits
+
+- A second lid each spring
+- Coffee filters
+- EUR 5 a year towards descaler
+";
+
+const PRICES: &str = "article;product;size;price_eur
+H-10;Kettle Heron steel;1 l;39.50
+H-20;Kettle Heron steel;2 l;49.50
+L-31;Lid Heron;;4.90
+";
+
+const OLD_RULES: &str = "> SUPERSEDED – kept for the archive only.
+
+# Kettle rules of the kitchen (2019)
+
+A kettle must be descaled every 12 weeks.
+";
+
+const RULES: &str = "# Kettle rules of the kitchen
+
+A kettle must be descaled every 4 weeks.
+";
+
+fn shelf() -> TestHome {
+    let desk = TestHome::new();
+    desk.write("shelf/manual.txt", MANUAL);
+    desk.write("shelf/heronctl.md", TOOL);
+    desk.write("shelf/prices.csv", PRICES);
+    desk.write("shelf/rules.md", RULES);
+    desk.write("shelf/old-rules.md", OLD_RULES);
+    desk
+}
+
+fn ask(desk: &TestHome, question: &str) -> Value {
+    let folder = desk.path("shelf").display().to_string();
+    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json()
+}
+
+/// The first paragraph of the answer.
+fn short(it: &Value) -> String {
+    it["answer"].as_str().unwrap_or_default().split("\n\n").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_answers_is_found_by_its_place_and_its_name() {
+    let desk = shelf();
+    for (question, told) in [
+        ("What does exit code 6 of heronctl mean?", "6 – Meaning: no kettle was found"),
+        ("What are the exit codes?", "0 – Meaning: the water boils"),
+        ("Which part of the warranty is paid after three years?", "2 to 5 years – What you pay"),
+        ("What does the Heron lid cost?", "Lid Heron – price: 4.90 EUR"),
+        ("How do I send a kettle back?", "Empty it and let it dry."),
+        ("What benefits are there?", "Coffee filters."),
+        ("What changed in version 2.4.0 of heronctl?", "the radio sleeps after ten minutes"),
+        ("How do I install heronctl?", "tar xf heronctl.tar.gz; ./setup"),
+        ("How does heronctl work?", "Commands go over the radio to a chip in the handle."),
+        ("What is the licence of heronctl?", "ISC-1.0."),
+        ("What should I do if I lost the lid?", "Order another one under part number 310"),
+        ("What are the possible faults?", "Very common: scale on the floor"),
+        ("Why does the kettle hum on a boat?", "An inverter of a boat gives a rough current"),
+    ] {
+        let it = ask(&desk, question);
+        assert!(short(&it).contains(told), "{question}: {}", short(&it));
+        assert_ne!(it["nearest_only"], Value::Bool(true), "{question}");
+    }
+}
+
+#[test]
+fn a_document_that_says_it_is_superseded_does_not_lead() {
+    let desk = shelf();
+    let it = ask(&desk, "How often must a kettle be descaled?");
+    let text = it["result"].as_str().unwrap();
+    assert!(short(&it).contains("every 4 weeks"), "{text}");
+    let conclusion = text.split("## Conclusion").nth(1).unwrap_or_default();
+    assert!(conclusion.contains("In an earlier edition it was 12"), "{text}");
+    assert!(text.contains("superseded, as it says itself"), "{text}");
+}
+
+#[test]
+fn yes_or_no_on_a_thing_that_is_named_nowhere_is_no_answer() {
+    let desk = shelf();
+    let folder = desk.path("shelf").display().to_string();
+    let question = "Can I use the Heron kettle with a samovar?";
+    let told = desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]);
+    assert!(!told.out.contains("**Short answer"), "{}", told.out);
+}

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::phrases::pluralize_as;
-use ibid_core::domain::{CoverageRow, Report};
+use ibid_core::domain::{Conflict, ConflictSide, CoverageRow, Report};
+
+/// Maximum number of words of a position that the conclusion repeats.
+const MAX_POSITION_WORDS: usize = 5;
 
 /// The text of the introduction besides its sentences: none if there are some, else how many sources answer, and how they are cited.
 /// `None` if there is no introduction: without an answer, without a model, or if a planned section takes its place.
@@ -44,6 +47,35 @@ fn has_section(it: &Report, titles: &[&str]) -> bool {
     it.sections.iter().any(|section| named(&section.title))
 }
 
+/// What a conflict comes to: what its sides give, and what the most recent of them gives, which is known only where each has a date.
+/// `None` where a side is a whole sentence.
+fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) -> Option<String> {
+    let says: Vec<String> = conflict.sides.iter().map(|side| shown(&side.says)).collect();
+    if says.iter().any(|text| text.split_whitespace().count() > MAX_POSITION_WORDS) {
+        return None;
+    }
+    let (last, before) = says.split_last()?;
+    let given = format!(
+        "On {}, sources give {} and {last}",
+        shown(conflict.about.trim().trim_end_matches('.')),
+        before.join(", ")
+    );
+    let date = |side: &ConflictSide| {
+        let n = side.claim.citations().first()?.n as usize;
+        it.sources.get(n.checked_sub(1)?)?.date.as_deref()
+    };
+    let dates: Option<Vec<&str>> = conflict.sides.iter().map(date).collect();
+    let newest = dates.and_then(|dates| {
+        let last = dates.iter().max()?;
+        let mut with = says.iter().zip(&dates).filter(|(_, it)| *it == last);
+        with.next().filter(|_| with.next().is_none()).map(|(says, _)| says)
+    });
+    Some(match newest {
+        Some(newest) => format!("{given}; the most recent gives {newest}."),
+        None => format!("{given}."),
+    })
+}
+
 /// Whether an item is the question, or a part of it.
 fn is_asked(it: &Report, row: &CoverageRow) -> bool {
     let asks = row.text.trim().trim_end_matches(['.', '?', '!']);
@@ -57,9 +89,15 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
     if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
         return None;
     }
-    // Sentences conclude, and where no model wrote one, the report says elsewhere what is open and what is disputed.
-    if is_unaided(it) || !it.conclusion.is_empty() {
-        return (!it.conclusion.is_empty()).then(String::new);
+    // Where no model wrote, the report says elsewhere what is open.
+    if is_unaided(it) {
+        let disputed: Vec<String> =
+            it.conflicts.iter().filter_map(|conflict| disputed(it, conflict, &shown)).collect();
+        let any = !it.conclusion.is_empty() || !disputed.is_empty();
+        return any.then(|| disputed.join(" "));
+    }
+    if !it.conclusion.is_empty() {
+        return Some(String::new());
     }
     let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
     // Items besides the question are listed where the report says what it could not establish.

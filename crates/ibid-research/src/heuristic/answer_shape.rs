@@ -13,7 +13,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
-use ibid_core::domain::words::{Number, content_stems, is_stop_word, stem, tokens};
+use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 
 use super::dimension::Dimension;
 use super::lexicon::has_phrase;
@@ -250,9 +250,34 @@ fn name_fit(asked: &str, text: &str) -> f32 {
     }
 }
 
+/// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
+pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
+    let counted = counted_stem(&asked.to_lowercase());
+    let is_counted = |it: &Number| {
+        counted.as_deref().zip(it.unit.as_deref()).is_some_and(|(of, unit)| is_unit_of(of, unit))
+    };
+    let mut found = measures(text);
+    let others = numbers(text).into_iter().filter(is_counted);
+    let new: Vec<Number> =
+        others.filter(|it| found.iter().all(|known| known.span != it.span)).collect();
+    found.extend(new);
+    found
+}
+
+/// The stem of the noun that a question counts: "people" of "how many people".
+fn counted_stem(lower: &str) -> Option<String> {
+    let at =
+        ["how many ", "number of "].iter().find_map(|it| lower.find(it).map(|at| at + it.len()))?;
+    tokens(&lower[at..]).first().map(|token| stem(&token.text))
+}
+
+fn is_unit_of(counted: &str, unit: &str) -> bool {
+    counted == unit || thesaurus::synonyms(counted).any(|it| it == unit)
+}
+
 /// A number with a unit; best the unit asked for, or `%` where a share is.
 fn quantity_fit(asked: &str, text: &str) -> f32 {
-    let mut found = measures(text);
+    let mut found = amounts(asked, text);
     if found.is_empty() {
         return 0.0;
     }
@@ -278,13 +303,10 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
         ["percent", "proportion", "share", "fraction", "prevalence", "incidence", "rate", "%"]
             .iter()
             .any(|it| lower.contains(it));
-    let counted: Option<String> = ["how many ", "number of "]
-        .iter()
-        .find_map(|it| lower.find(it).map(|at| at + it.len()))
-        .and_then(|at| tokens(&lower[at..]).first().map(|token| stem(&token.text)));
+    let counted = counted_stem(&lower);
     let wanted = found.iter().any(|it| match (&it.unit, &counted) {
         (Some(unit), _) if share => unit == "%",
-        (Some(unit), Some(counted)) => unit == counted,
+        (Some(unit), Some(counted)) => is_unit_of(counted, unit),
         _ => false,
     });
     if wanted {

@@ -82,7 +82,7 @@ mod tests {
         for (asked, noun) in [
             ("What perks does the firm offer its staff?", Some("perks")),
             ("What are the side effects of this drug?", Some("effects")),
-            ("Which ways out are there?", Some("out")),
+            ("Which rooms are there?", Some("rooms")),
             ("Why does it rain?", None),
         ] {
             assert_eq!(asked_noun(asked).as_deref(), noun, "{asked}");

@@ -22,6 +22,7 @@ use ibid_core::domain::{
 };
 
 use super::answer::{self, YesNoTally};
+use super::answer_shape::amounts;
 use super::claim_clusters::{ClaimCluster, build_points};
 use super::conflicts;
 use super::dimension::Dimension;
@@ -32,7 +33,7 @@ use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
-use super::sentence::{has_number, measures};
+use super::sentence::has_number;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
 use sections::{is_core_item, sections_by_item};
@@ -113,7 +114,7 @@ pub(crate) fn compose_report(
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
         let opening = synthesis::opening(brief, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
-        conclusion = synthesis::conclusion(brief, notes, leading, &conflicts)?;
+        conclusion = synthesis::conclusion(brief, notes, leading)?;
         conclusion.extend(earlier);
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
@@ -192,7 +193,7 @@ fn mark_near(
     });
     // "How many" is seldom answered without a number.
     let numberless = kind == QuestionKind::Quantity
-        && short.iter().all(|it| measures(&it.text).is_empty())
+        && short.iter().all(|it| amounts(scorer.question(), &it.text).is_empty())
         && likely.is_some_and(|it| it < DIRECT_ANSWER_PROBABILITY);
     let least = match scorer.asks_of_unknown_thing() {
         true => SURE_ANSWER_PROBABILITY,

@@ -79,8 +79,10 @@ pub(crate) fn rank_points<'a>(
         let heading = RelevanceScorer::told_under_heading(brief.kind, heading, !formless);
         let similarity = scorer.similarity(&point.text);
         let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
-        let listed =
-            scorer.is_listed_member(first) && !scorer.requires_more(&point.text) && !off_topic;
+        let listed = scorer.is_listed_member(first)
+            && !scorer.requires_more(&point.text)
+            && !off_topic
+            && has_told_form(brief.kind);
         let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
         if (brief.kind == QuestionKind::List || step) && !off_topic {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
@@ -159,7 +161,7 @@ fn worth_by_meaning(
 }
 
 /// Whether what stands under a heading that asks a question of this kind answers it as it stands: what is no figure, date or name.
-fn has_told_form(kind: QuestionKind) -> bool {
+pub(crate) fn has_told_form(kind: QuestionKind) -> bool {
     use QuestionKind::{Causal, HowTo, List, Open, Why};
     matches!(kind, Causal | HowTo | List | Open | Why)
 }

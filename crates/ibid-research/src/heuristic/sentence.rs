@@ -94,21 +94,31 @@ pub(crate) fn fitness(
     Some(form_score(text, kind, stop, seen, words))
 }
 
+/// Whether a sentence is a member of a list, or a line with a label.
+pub(crate) fn is_listed(page: &Page, n: usize) -> bool {
+    let labelled = || {
+        page.sentence(n).split_once(": ").is_some_and(|(label, rest)| {
+            label.starts_with(char::is_uppercase)
+                && label.len() <= MAX_LABEL_BYTES
+                && rest.starts_with(char::is_alphanumeric)
+        })
+    };
+    page.sentences().get(n).is_some_and(|sentence| match sentence.kind {
+        BlockKind::ListItem => true,
+        BlockKind::Prose => labelled(),
+        _ => false,
+    })
+}
+
 /// How well formed a member of a list is that no sentence is, "Bicycle leasing", or a line with a label, "Common: thirst, a dry
 /// mouth", the first line below a heading, or a block of code. `None` for what is none of these.
 pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     let text = page.sentence(n);
     let kind = page.sentences().get(n)?.kind;
-    let labelled = text.split_once(": ").is_some_and(|(label, rest)| {
-        label.starts_with(char::is_uppercase)
-            && label.len() <= MAX_LABEL_BYTES
-            && rest.starts_with(char::is_alphanumeric)
-    });
     // "MPL-2.0." under "Licence".
     let above = n.checked_sub(1).and_then(|above| page.sentences().get(above));
     let first = above.is_some_and(|above| above.kind == BlockKind::Heading);
-    let member = matches!(kind, BlockKind::ListItem | BlockKind::Code)
-        || kind == BlockKind::Prose && (labelled || first);
+    let member = is_listed(page, n) || kind == BlockKind::Code || kind == BlockKind::Prose && first;
     let words = text.split_whitespace().count();
     let fits = member && words <= MAX_SENTENCE_WORDS && !text.ends_with('?');
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)

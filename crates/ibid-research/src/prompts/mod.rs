@@ -280,14 +280,7 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords {
-    only_yes: String,
-    only_no: String,
-    replaced: String,
-    further: String,
-    disputed: String,
-    disputed_newest: String,
-});
+words!(SynthesisWords { only_yes: String, only_no: String, replaced: String, further: String });
 words!(NothingWords {
     none_found: String,
     none_found_one_page: String,

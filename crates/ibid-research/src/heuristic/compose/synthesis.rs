@@ -15,8 +15,6 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Stance};
 
 /// Maximum number of words of the sentence that opens a report.
 const OPENING_WORDS: usize = 40;
-/// Maximum number of words of a position that a sentence of the conclusion repeats.
-const MAX_POSITION_WORDS: usize = 5;
 /// Number of independent sources from which something is said together.
 const MIN_VOICES: usize = 2;
 
@@ -93,53 +91,11 @@ pub(super) fn take_replaced(
     Ok(lines)
 }
 
-/// What each conflict comes to: what the sources give, and what the most recent of them gives. Positions that are no figures or
-/// names, but sentences, are left to the conflict itself.
-fn disputed(notes: &EvidenceStore, conflicts: &[DraftConflict]) -> Result<Vec<DraftLine>> {
-    let words = &prompts::phrases()?.synthesis;
-    let date = |line: &DraftLine| {
-        let evidence = notes.evidence.iter().find(|it| line.evidence.first() == Some(&it.id))?;
-        notes.source(evidence.source)?.date.clone()
-    };
-    let mut lines = Vec::new();
-    for conflict in conflicts {
-        let sides = &conflict.sides;
-        if sides.iter().any(|(says, _)| says.split_whitespace().count() > MAX_POSITION_WORDS) {
-            continue;
-        }
-        let all: Vec<&str> = sides.iter().map(|(says, _)| says.as_str()).collect();
-        let figures = match all.split_last() {
-            Some((last, before)) if !before.is_empty() => {
-                format!("{} and {last}", before.join(", "))
-            }
-            _ => continue,
-        };
-        // The most recent is known only where each side has a date and one is after all others.
-        let dates: Option<Vec<String>> = sides.iter().map(|(_, line)| date(line)).collect();
-        let newest = dates.and_then(|dates| {
-            let last = dates.iter().max()?;
-            let mut with = sides.iter().zip(&dates).filter(|(_, it)| *it == last);
-            with.next().filter(|_| with.next().is_none()).map(|((says, _), _)| says.as_str())
-        });
-        let template = if newest.is_some() { &words.disputed_newest } else { &words.disputed };
-        let filled = [
-            ("about", conflict.about.trim().trim_end_matches('.')),
-            ("figures", &figures),
-            ("newest", newest.unwrap_or_default()),
-        ];
-        let evidence = sides.iter().flat_map(|(_, line)| line.evidence.clone()).collect();
-        lines.push(DraftLine { text: fill_template(template, &filled), evidence });
-    }
-    Ok(lines)
-}
-
-/// What several sources say together: which of them say yes and which no, and what each of the conflicts comes to. How many there are
-/// is told by the citations.
+/// What several sources say together: which of them say yes and which no. How many there are is told by the citations.
 pub(super) fn conclusion(
     brief: &Brief,
     notes: &EvidenceStore,
     ranked: &[RankedPoint<'_>],
-    conflicts: &[DraftConflict],
 ) -> Result<Vec<DraftLine>> {
     let words = &prompts::phrases()?.synthesis;
     let stances = deciding_stances(brief, notes, ranked);
@@ -153,12 +109,11 @@ pub(super) fn conclusion(
     };
     let (yes, no) = (say(Stance::For), say(Stance::Against));
     let voices = |of: &[&Evidence]| independent_sources(notes, of.iter().copied()).len();
-    let mut lines = match (voices(&yes), voices(&no)) {
+    let lines = match (voices(&yes), voices(&no)) {
         (MIN_VOICES.., 0) => vec![line(&words.only_yes, &yes)],
         (0, MIN_VOICES..) => vec![line(&words.only_no, &no)],
         // Where some say yes and some no, the conflict shows what each says.
         _ => Vec::new(),
     };
-    lines.extend(disputed(notes, conflicts)?);
     Ok(lines)
 }

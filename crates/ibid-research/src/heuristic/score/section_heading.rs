@@ -2,10 +2,10 @@
 use std::collections::BTreeSet;
 
 use crate::heuristic::intake::content_weight;
-use crate::heuristic::sentence::{is_imperative, member_fitness};
+use crate::heuristic::sentence::{is_imperative, is_listed};
 use crate::thresholds::{
-    ASKING_HEADING, MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC,
-    MIN_HEADING_TOPIC_OF_NOUN, MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
+    MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
+    MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Evidence, Page, QuestionKind, SourceId};
@@ -153,13 +153,13 @@ impl RelevanceScorer {
     }
 
     /// How nearly what stands under a heading answers a question of this kind, by how nearly the heading asks it: a yes or no must be
-    /// asked for by the heading, and a figure, a date or a name by the whole heading, and stand in the sentence itself, which then is
+    /// asked for by the whole heading, and so must a figure, a date or a name, which must stand in the sentence itself, which then is
     /// `formed`.
     pub(crate) fn told_under_heading(kind: QuestionKind, heading: f32, formed: bool) -> f32 {
         use QuestionKind::{Causal, HowTo, List, Open, Why, YesNo};
         let told = match kind {
             HowTo | Why | List | Open | Causal => true,
-            YesNo => heading >= ASKING_HEADING,
+            YesNo => heading >= WHOLE_QUESTION,
             _ => formed && heading >= WHOLE_QUESTION,
         };
         if told { heading } else { 0.0 }
@@ -187,7 +187,7 @@ impl RelevanceScorer {
     /// Notes that sentence `n` stands under a heading that asks the question.
     pub(super) fn note_headed(&mut self, source: SourceId, page: &Page, n: usize, strength: f32) {
         self.headed.insert((source, n), strength);
-        if member_fitness(page, n).is_some() {
+        if is_listed(page, n) {
             self.listed.insert((source, n));
         }
     }

@@ -7,6 +7,7 @@ mod measure;
 mod named_rows;
 mod quantity;
 mod request;
+mod row_text;
 mod rows;
 mod table_points;
 mod top_row;

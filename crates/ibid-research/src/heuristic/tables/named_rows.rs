@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::measure::stems;
 use super::request::TableRequest;
-use super::rows::row_text;
+use super::row_text::row_text;
 use super::view::{CellFigure, RowLine, TableView};
 use ibid_core::domain::words::{Number, numbers};
 

@@ -1,15 +1,16 @@
 //! The rows of a page's tables that answer a question, as evidence: each as a sentence that says what its cells say.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::kinds::kind_sentences;
 use super::measure::stems;
 use super::named_rows::named_rows;
 use super::request::{TableRequest, year};
+use super::row_text::row_text;
 use super::top_row::top_rows;
 use super::view::{CellFigure, RowLine, TableView};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::sentence::{names_month, years};
-use crate::prompts::{SentenceWords, TableWords};
+use crate::prompts::SentenceWords;
 use crate::thresholds::UNCHECKED_CONFIDENCE;
 use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
 
@@ -17,10 +18,6 @@ use ibid_core::domain::{Evidence, EvidenceId, ItemId, Page, SourceId, Stance};
 const MAX_ROWS: usize = 8;
 /// Share of what a question is about that a row has with its table.
 const MIN_TOPIC_SHARE: f32 = 0.5;
-/// Maximum number of words of a row with the columns that were not asked for.
-const MAX_WORDS_WITH_REST: usize = 34;
-/// Number of letters of "EUR", by which it is told from other units.
-const CURRENCY_CODE_LENGTH: usize = 3;
 /// Maximum number of bytes of a quoted row.
 const MAX_ROW_BYTES: usize = 1_500;
 /// The score of a row with none of what the question is about, and what all of it adds.
@@ -189,51 +186,4 @@ pub(super) fn asked_figures<'v>(
 
 fn tells_time(text: &str) -> bool {
     !years(text).is_empty() || names_month(&spaced(text))
-}
-
-/// Whether a cell is a number and nothing else.
-fn is_number(cell: &str) -> bool {
-    let all = cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '));
-    all && cell.contains(|c: char| c.is_ascii_digit())
-}
-
-/// A row as a sentence, each number with the unit that the name of its column ends with: "Cork, natural – Price: 0.30 € (Weight: 4 g)."
-pub(super) fn row_text(
-    view: &TableView<'_>,
-    words: &TableWords,
-    row: usize,
-    figures: &[CellFigure<'_>],
-) -> String {
-    let Some(first) = figures.first() else {
-        return String::new();
-    };
-    if first.entity.is_empty() {
-        return format!("{}: {}.", first.attribute, first.value);
-    }
-    let pairs = |figures: &[CellFigure<'_>]| {
-        let pair = |it: &CellFigure<'_>| {
-            let name = if view.by_column { it.entity } else { it.attribute };
-            let unit = name.rsplit_once(' ').filter(|(_, unit)| {
-                let is_unit = |units: &BTreeSet<String>| units.contains(*unit);
-                is_number(it.value) && words.measures.values().any(|it| is_unit(&it.units))
-            });
-            match unit {
-                Some((name, unit)) if unit.len() == CURRENCY_CODE_LENGTH => {
-                    format!("{name}: {} {}", it.value, unit.to_uppercase())
-                }
-                Some((name, unit)) => format!("{name}: {} {unit}", it.value),
-                None => format!("{name}: {}", it.value),
-            }
-        };
-        figures.iter().map(pair).collect::<Vec<_>>().join("; ")
-    };
-    let label = if view.by_column { first.attribute } else { first.entity };
-    let text = format!("{label} – {}", pairs(figures));
-    let rest = (view.keys..view.table.columns()).filter_map(|column| view.figure(row, column));
-    let rest: Vec<CellFigure<'_>> =
-        rest.filter(|it| !view.by_column && !figures.contains(it)).collect();
-    let whole = format!("{text} ({})", pairs(&rest));
-    let fits = whole.split_whitespace().count() <= MAX_WORDS_WITH_REST;
-    let text = if fits && !rest.is_empty() { whole } else { text };
-    format!("{}.", text.trim_end_matches('.'))
 }

@@ -48,12 +48,16 @@ fn has_section(it: &Report, titles: &[&str]) -> bool {
 }
 
 /// What a conflict comes to: what its sides give, and what the most recent of them gives, which is known only where each has a date.
-/// `None` where a side is a whole sentence.
+/// `None` without sides.
 fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) -> Option<String> {
-    let says: Vec<String> = conflict.sides.iter().map(|side| shown(&side.says)).collect();
-    if says.iter().any(|text| text.split_whitespace().count() > MAX_POSITION_WORDS) {
-        return None;
-    }
+    let position = |side: &ConflictSide| {
+        let words: Vec<&str> = side.says.split_whitespace().collect();
+        match words.get(..MAX_POSITION_WORDS) {
+            Some(first) if words.len() > MAX_POSITION_WORDS => format!("{}…", first.join(" ")),
+            _ => words.join(" "),
+        }
+    };
+    let says: Vec<String> = conflict.sides.iter().map(|side| shown(&position(side))).collect();
     let (last, before) = says.split_last()?;
     let given = format!(
         "On {}, sources give {} and {last}",

@@ -57,10 +57,11 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
             _ => words.join(" "),
         }
     };
-    let says: Vec<String> = conflict.sides.iter().map(|side| shown(&position(side))).collect();
+    let says: Vec<String> =
+        conflict.sides.iter().map(|side| format!("“{}”", shown(&position(side)))).collect();
     let (last, before) = says.split_last()?;
     let given = format!(
-        "On {}, sources give {} and {last}",
+        "Sources differ on {}: {} and {last}",
         shown(conflict.about.trim().trim_end_matches('.')),
         before.join(", ")
     );
@@ -75,7 +76,7 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         with.next().filter(|_| with.next().is_none()).map(|(says, _)| says)
     });
     Some(match newest {
-        Some(newest) => format!("{given}; the most recent gives {newest}."),
+        Some(newest) => format!("{given}; the most recent has {newest}."),
         None => format!("{given}."),
     })
 }

@@ -1,5 +1,5 @@
 //! The method and the limitations of a report, as lines of text. `shown` escapes untrusted text.
-use super::phrases::{checks_line, pluralize, pluralize_as};
+use super::phrases::{checks_line, evidence_count, pluralize, pluralize_as};
 use ibid_core::domain::Report;
 
 /// Maximum length of the reason why a step ran without its model, in characters.
@@ -70,15 +70,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
         let first = &queries[..queries.len().min(QUERIES_SHOWN)];
         out.push(format!("Queries: {}{more}.", first.join("; ")));
     }
-    let gate = &method.gate;
-    let reason = gate.reason.as_ref();
-    out.push(format!(
-        "Evidence: {} from {}, {}{}.",
-        pluralize_as(u64::from(gate.evidence_records), "passage", "passages"),
-        pluralize_as(u64::from(gate.source_domains), "site", "sites"),
-        if gate.pass { "enough by the rule of this run" } else { "less than required" },
-        reason.map_or_else(String::new, |it| format!(" ({})", shown(it)))
-    ));
+    out.push(format!("Evidence: {}.", evidence_count(&method.gate)));
     if let Some(it) = &method.followed {
         let known = match it.known {
             1 => "1 page was".to_owned(),

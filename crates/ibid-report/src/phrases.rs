@@ -1,5 +1,5 @@
 //! Short texts that every form of a report shares.
-use ibid_core::domain::{Ratio, Report, Source, SourceKind};
+use ibid_core::domain::{GateVerdict, Ratio, Report, Source, SourceKind};
 
 /// What a report says before anything else if it cites one source.
 pub const ONE_SOURCE: &str = "All of this rests on one source.";
@@ -29,6 +29,22 @@ pub fn checks_line(it: &Report) -> String {
     let counts = applied.iter().map(|(name, it)| format!("{}/{} {name}", it.passed, it.total));
     let contradictions = pluralize(u64::from(it.checks.contradictions), "self-contradiction");
     counts.chain([contradictions]).collect::<Vec<_>>().join(" · ")
+}
+
+/// What a run found and what it had to find: `25 passages from 8 sites (5 from 3 required)`.
+pub(crate) fn evidence_count(gate: &GateVerdict) -> String {
+    let found = format!(
+        "{} from {}",
+        pluralize_as(u64::from(gate.evidence_records), "passage", "passages"),
+        pluralize_as(u64::from(gate.source_domains), "site", "sites"),
+    );
+    let wanted = &gate.gate;
+    let passages = wanted.min_evidence_records.max(wanted.min_cited_records);
+    let sites = wanted.min_source_domains;
+    match gate.pass {
+        true => format!("{found} ({passages} from {sites} required)"),
+        false => format!("{found}, less than the {passages} from {sites} required"),
+    }
 }
 
 /// The ids of a source: `DOI 10.1000/182 · PMID 123`; for a document without one, its id in its collection.

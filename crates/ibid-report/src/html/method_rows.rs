@@ -1,6 +1,6 @@
 //! The rows of the section "Method".
 use crate::escape::single_line;
-use crate::phrases::{pluralize, pluralize_as};
+use crate::phrases::{evidence_count, pluralize, pluralize_as};
 use ibid_core::domain::{MethodNote, Report, Usage};
 
 /// A name and a text.
@@ -82,18 +82,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
             method.pages_failed.len()
         ),
     ));
-    let gate = &method.gate;
-    let reason = gate.reason.as_deref().map(|reason| format!(" ({})", single_line(reason)));
-    out.push((
-        "Evidence",
-        format!(
-            "{} from {}, {}{}",
-            pluralize_as(u64::from(gate.evidence_records), "passage", "passages"),
-            pluralize_as(u64::from(gate.source_domains), "site", "sites"),
-            if gate.pass { "enough by the rule of this run" } else { "less than required" },
-            reason.unwrap_or_default()
-        ),
-    ));
+    out.push(("Evidence", evidence_count(&method.gate)));
     out
 }
 

@@ -250,6 +250,12 @@ fn name_fit(asked: &str, text: &str) -> f32 {
     }
 }
 
+/// Whether an answer to a question of this kind has any form: it is no figure, date, place or name, and no yes or no.
+pub(crate) fn is_free_form(kind: QuestionKind) -> bool {
+    use QuestionKind::{Causal, HowTo, List, Open, Why};
+    matches!(kind, Causal | HowTo | List | Open | Why)
+}
+
 /// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
 pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
     let counted = counted_stem(&asked.to_lowercase());

@@ -3,8 +3,9 @@
 use crate::thresholds::{MIN_ANSWER_WORTH, MIN_STEP_FIT, MIN_SUMMARY_WORTH_SHARE};
 use ibid_core::domain::{EvidenceStore, QuestionKind};
 
+use super::answer_shape::is_free_form;
 use super::claim_clusters::ClaimCluster;
-use super::ranked_points::{RankedPoint, has_told_form};
+use super::ranked_points::RankedPoint;
 
 /// Number of steps of one page from which they are a procedure.
 const MIN_STEPS: usize = 2;
@@ -80,7 +81,7 @@ pub(crate) fn short_answer<'a>(
     let headed = if kind == QuestionKind::HowTo {
         ranked.iter().find(|it| it.headed)
     } else {
-        Some(top).filter(|it| it.headed && has_told_form(kind))
+        Some(top).filter(|it| it.headed && is_free_form(kind))
     };
     if steps.is_empty()
         && let Some(headed) = headed

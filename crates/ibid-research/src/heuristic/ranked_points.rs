@@ -14,7 +14,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Stance};
 
-use super::answer_shape::kind_fit;
+use super::answer_shape::{is_free_form, kind_fit};
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
@@ -82,7 +82,7 @@ pub(crate) fn rank_points<'a>(
         let listed = scorer.is_listed_member(first)
             && !scorer.requires_more(&point.text)
             && !off_topic
-            && has_told_form(brief.kind);
+            && is_free_form(brief.kind);
         let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
         if (brief.kind == QuestionKind::List || step) && !off_topic {
             relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
@@ -131,7 +131,7 @@ pub(crate) fn rank_points<'a>(
             it.worth = worth_by_meaning(&it, scorer, (similar, heading), formless);
         }
         // Under such a heading, what was said need not mean the question.
-        if heading >= ASKING_HEADING && !it.listed && has_told_form(brief.kind) {
+        if heading >= ASKING_HEADING && !it.listed && is_free_form(brief.kind) {
             it.worth += HEADED_BONUS;
         }
         ranked.push(it);
@@ -158,12 +158,6 @@ fn worth_by_meaning(
         worth += SIMILAR_BONUS * similar * (1.0 - words);
     }
     worth
-}
-
-/// Whether what stands under a heading that asks a question of this kind answers it as it stands: what is no figure, date or name.
-pub(crate) fn has_told_form(kind: QuestionKind) -> bool {
-    use QuestionKind::{Causal, HowTo, List, Open, Why};
-    matches!(kind, Causal | HowTo | List | Open | Why)
 }
 
 /// The fit of a text as a comparison, of its form and of whether it names all sides.

@@ -1,6 +1,7 @@
 //! Whether the heading of a section asks what the question asks, so that what stands under it answers, in whatever words.
 use std::collections::BTreeSet;
 
+use crate::heuristic::answer_shape::is_free_form;
 use crate::heuristic::intake::content_weight;
 use crate::heuristic::sentence::{is_imperative, is_listed};
 use crate::thresholds::{
@@ -73,8 +74,8 @@ impl RelevanceScorer {
         let own = self.ids(heading);
         let question = self.known_terms(&self.question);
         // What stands under the version or the code that is asked about, and under no other, is what is asked for.
-        let codes = codes(&self.question_text);
-        if !codes.is_empty() && codes.is_subset(&self::codes(heading)) {
+        let asked = codes(&self.question_text);
+        if !asked.is_empty() && asked.is_subset(&codes(heading)) {
             return TITLE_ASPECT_WEIGHT;
         }
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
@@ -156,12 +157,8 @@ impl RelevanceScorer {
     /// asked for by the whole heading, and so must a figure, a date or a name, which must stand in the sentence itself, which then is
     /// `formed`.
     pub(crate) fn told_under_heading(kind: QuestionKind, heading: f32, formed: bool) -> f32 {
-        use QuestionKind::{Causal, HowTo, List, Open, Why, YesNo};
-        let told = match kind {
-            HowTo | Why | List | Open | Causal => true,
-            YesNo => heading >= WHOLE_QUESTION,
-            _ => formed && heading >= WHOLE_QUESTION,
-        };
+        let whole = heading >= WHOLE_QUESTION && (formed || kind == QuestionKind::YesNo);
+        let told = is_free_form(kind) || whole;
         if told { heading } else { 0.0 }
     }
 

@@ -84,9 +84,11 @@ fn is_code(name: &str) -> bool {
 
 /// Whether a name is a range, "2 to 5 years", "up to 2 years", "over 65", that an amount of the same unit is within.
 fn is_within(name: &str, asked: &Number) -> bool {
-    const UPPER: [&str; 8] = ["up to", "under", "below", "less than", "at most", "until", "<", "≤"];
-    const LOWER: [&str; 9] =
-        ["over", "above", "more than", "at least", "from", "older than", ">", "≥", "beyond"];
+    const BELOW: [&str; 4] = ["under", "below", "less than", "<"];
+    const UP_TO: [&str; 4] = ["up to", "at most", "until", "≤"];
+    const ABOVE: [&str; 6] = ["over", "above", "more than", "older than", "beyond", ">"];
+    const FROM: [&str; 3] = ["at least", "from", "≥"];
+    const AND_MORE: [&str; 5] = ["+", "or more", "and more", "or older", "and over"];
     let name = name.to_lowercase();
     let found = numbers(&name);
     let unit = found.iter().rev().find_map(|it| it.unit.as_ref());
@@ -94,12 +96,14 @@ fn is_within(name: &str, asked: &Number) -> bool {
         return false;
     }
     let begins = |with: &[&str]| with.iter().any(|word| name.starts_with(word));
-    let ends = ["+", "or more", "and more", "or older", "and over"];
+    let and_more = AND_MORE.iter().any(|end| name.ends_with(end));
+    let it = asked.value;
     match found.as_slice() {
-        [low, high] => low.value <= asked.value && asked.value <= high.value,
-        [high] if begins(&UPPER) => asked.value <= high.value,
-        [low] if begins(&LOWER) => asked.value > low.value,
-        [low] if ends.iter().any(|end| name.ends_with(end)) => asked.value >= low.value,
+        [low, high] => low.value <= it && it <= high.value,
+        [bound] if begins(&BELOW) => it < bound.value,
+        [bound] if begins(&UP_TO) => it <= bound.value,
+        [bound] if begins(&ABOVE) => it > bound.value,
+        [bound] if begins(&FROM) || and_more => it >= bound.value,
         _ => false,
     }
 }
@@ -129,6 +133,8 @@ mod tests {
             ("up to 2 years", "2 years", true),
             ("more than 5 years", "5 years", false),
             ("more than 5 years", "6 years", true),
+            ("under 5 years", "5 years", false),
+            ("at least 5 years", "5 years", true),
             ("12 kg or more", "12 kg", true),
             ("5 years", "3 years", false),
         ] {

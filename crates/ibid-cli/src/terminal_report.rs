@@ -96,7 +96,22 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
         Some(YesNo::No) => page.paint.bold("No. "),
         None => String::new(),
     };
-    page.hanging_text(&bar, &format!("{verdict}{}", text.join(" ")));
+    match report.short_layout() {
+        SectionLayout::Prose => {
+            page.hanging_text(&bar, &format!("{verdict}{}", text.join(" ")));
+        }
+        layout => {
+            for (nth, it) in (1..).zip(&text) {
+                let mark = if layout == SectionLayout::Steps {
+                    format!("{nth}. ")
+                } else {
+                    "- ".to_owned()
+                };
+                let further = format!("{bar}{}", " ".repeat(mark.len()));
+                page.set(&format!("{bar}{mark}"), &further, it);
+            }
+        }
+    }
     let why: Vec<String> = report.confidence.why.iter().map(|report| single_line(report)).collect();
     let level = format!("Confidence: {}", report.confidence.level.as_str());
     let why = page.paint.dim(&format!(" — {}", why.join("; ")));

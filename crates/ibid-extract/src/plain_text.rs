@@ -23,9 +23,8 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
     let mut open = false;
     let mut last = "";
-    let answers = |line: &str| line.trim_start().starts_with("A: ");
     let lines: Vec<&str> = text.split(['\n', '\r', '\u{c}', '\u{2028}', '\u{2029}']).collect();
-    let of_questions = lines.iter().any(|line| answers(line));
+    let of_questions = is_of_questions(&lines);
     for (at, line) in lines.iter().enumerate() {
         let line = line.trim();
         if line.is_empty() {
@@ -38,7 +37,9 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
             None if open => None,
             None => heading(line, &lines[at + 1..]),
         };
-        let line = line.strip_prefix("A: ").filter(|_| of_questions).unwrap_or(line);
+        let answer = line.strip_prefix("A: ").filter(|_| of_questions);
+        open &= answer.is_none();
+        let line = answer.unwrap_or(line);
         if let Some((level, words)) = heading {
             open = false;
             let mut block = Block::new(BlockKind::Heading, String::with_capacity(words.len()));
@@ -69,7 +70,22 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     out
 }
 
-/// The level and the words of a line that is a heading: it begins a paragraph, is short and no sentence, and is underlined, or
+/// Whether a text is one of questions and answers: it has two or more of each, and every answer is directly below a question. In a talk
+/// of several people, "A:" may be one of them.
+fn is_of_questions(lines: &[&str]) -> bool {
+    let mut last = "";
+    let (mut answers, mut below) = (0, 0);
+    for line in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
+        if line.starts_with("A: ") {
+            answers += 1;
+            below += usize::from(last.starts_with("Q: "));
+        }
+        last = line;
+    }
+    answers >= 2 && answers == below
+}
+
+/// The level and the text of a line that is a heading: it begins a paragraph, is short and no sentence, and is underlined, or
 /// numbered as a section is, or stands directly on a longer line that begins a sentence.
 fn heading<'t>(line: &'t str, after: &[&str]) -> Option<(u8, &'t str)> {
     let (number, words) = section_number(line);
@@ -84,17 +100,17 @@ fn heading<'t>(line: &'t str, after: &[&str]) -> Option<(u8, &'t str)> {
     let below = after.first().map_or("", |next| next.trim());
     let underlined = |mark: char| below.len() >= 3 && below.chars().all(|c| c == mark);
     if underlined('=') {
-        return Some((2, words));
+        return Some((2, line));
     }
     if underlined('-') {
-        return Some((3, words));
+        return Some((3, line));
     }
     let next = after.iter().find(|next| !next.trim().is_empty())?;
     if let Some(depth) = number {
         let under = section_number(next.trim()).0.is_none_or(|inner| inner > depth);
         let indented = next.starts_with([' ', '\t']);
         let begins = next.trim_start().starts_with(|c: char| !c.is_lowercase());
-        return (under && !indented && begins).then_some((depth.saturating_add(1), words));
+        return (under && !indented && begins).then_some((depth.saturating_add(1), line));
     }
     // What is listed or set in below a short line belongs to it.
     let raw = after.first().copied().unwrap_or_default();
@@ -106,7 +122,7 @@ fn heading<'t>(line: &'t str, after: &[&str]) -> Option<(u8, &'t str)> {
             && below.split_whitespace().count() > 2
             && (line.len() as f32) < below.len() as f32 * MAX_HEADING_SHARE;
     let plain = line.len() < MIN_WRAPPED_BYTES && !line.contains([':', '\t', '|', '=']);
-    (apart && plain && list_item(line).is_none()).then_some((4, words))
+    (apart && plain && list_item(line).is_none()).then_some((4, line))
 }
 
 /// How many parts the number at the beginning of a line has, "4." one and "4.2" two, and the words after it.
@@ -238,6 +254,12 @@ mod tests {
         assert_eq!(kinds("2.1 Parts\n\nThe pump has two."), [(heading, 3), (prose, 0)]);
         let asked = "Q: where is the log\nA: ~/log (rotated)\n\nQ: is it slow\nA: No.";
         assert_eq!(kinds(asked), [(heading, 5), (prose, 0), (heading, 5), (prose, 0)]);
+        let talk = "Q: is it on\nBob: yes\nA: no\n\nQ: is it hot\nA: a bit";
+        assert!(kinds(talk).iter().all(|it| it.0 == prose), "{:?}", kinds(talk));
+        assert_eq!(
+            texts("5 Mg Daily\nThe dose is given at noon each day of the week.")[0],
+            "5 Mg Daily"
+        );
         let listed = "Possible effects\n Very common: thirst\n Rare: itching";
         assert_eq!(kinds(listed), [(heading, 4), (prose, 0), (prose, 0)]);
         // Wrapped at a narrow margin.

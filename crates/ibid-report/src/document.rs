@@ -283,15 +283,21 @@ impl DocumentBuilder<'_> {
             self.blocks.push(DocumentBlock::Paragraph { spans });
             return;
         }
-        for (nth, claim) in (1..).zip(claims) {
+        let items = self.items(layout, claims);
+        self.blocks.extend(items);
+    }
+
+    /// Each claim as an item, numbered if they are steps.
+    fn items(&mut self, layout: SectionLayout, claims: &[Claim]) -> Vec<DocumentBlock> {
+        let item = |(nth, claim): (usize, &Claim)| {
             let mut spans = self.sentences(std::slice::from_ref(claim));
-            self.blocks.push(if layout == SectionLayout::Steps {
+            if layout == SectionLayout::Steps {
                 spans.insert(0, text(format!("{nth}. ")));
-                DocumentBlock::Paragraph { spans }
-            } else {
-                DocumentBlock::Item { spans }
-            });
-        }
+                return DocumentBlock::Paragraph { spans };
+            }
+            DocumentBlock::Item { spans }
+        };
+        (1..).zip(claims).map(item).collect()
     }
 
     fn report(&mut self) {
@@ -369,19 +375,26 @@ impl DocumentBuilder<'_> {
                 .push(DocumentBlock::Answer { blocks: vec![DocumentBlock::Paragraph { spans }] });
             return;
         }
-        let mut spans = vec![strong(format!("{}.", it.short_answer_label())), text(" ")];
-        spans.extend(self.sentences(&it.short));
+        let label = strong(format!("{}.", it.short_answer_label()));
+        let mut blocks = match it.short_layout() {
+            SectionLayout::Prose => {
+                let mut spans = vec![label, text(" ")];
+                spans.extend(self.sentences(&it.short));
+                vec![DocumentBlock::Paragraph { spans }]
+            }
+            layout => {
+                let mut blocks = vec![DocumentBlock::Paragraph { spans: vec![label] }];
+                blocks.extend(self.items(layout, &it.short));
+                blocks
+            }
+        };
         let mut sure = vec![strong(format!("Confidence: {}", it.confidence.level.as_str()))];
         let why: Vec<String> = it.confidence.why.iter().map(|it| plain_line(it)).collect();
         if !why.is_empty() {
             sure.push(text(format!(" — {}.", why.join("; "))));
         }
-        self.blocks.push(DocumentBlock::Answer {
-            blocks: vec![
-                DocumentBlock::Paragraph { spans },
-                DocumentBlock::Paragraph { spans: sure },
-            ],
-        });
+        blocks.push(DocumentBlock::Paragraph { spans: sure });
+        self.blocks.push(DocumentBlock::Answer { blocks });
     }
 
     fn comparison(&mut self) {

@@ -207,13 +207,19 @@ fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
         return;
     }
     let why: Vec<String> = it.confidence.why.iter().map(|it| escape::markdown(it)).collect();
-    let _ = write!(
-        out,
-        "> **{}.** {}\n>\n> **Confidence: {}**",
-        it.short_answer_label(),
-        sentences(&it.short, notes),
-        it.confidence.level.as_str()
-    );
+    let _ = write!(out, "> **{}.**", it.short_answer_label());
+    match it.short_layout() {
+        SectionLayout::Prose => {
+            let _ = writeln!(out, " {}", sentences(&it.short, notes));
+        }
+        layout => {
+            let mut listed = String::new();
+            items(&mut listed, layout, &it.short, notes);
+            let lines = listed.trim_end().lines().map(|line| format!("> {line}\n"));
+            let _ = write!(out, "\n>\n{}", lines.collect::<String>());
+        }
+    }
+    let _ = write!(out, ">\n> **Confidence: {}**", it.confidence.level.as_str());
     if !why.is_empty() {
         let _ = write!(out, " — {}.", why.join("; "));
     }

@@ -258,7 +258,7 @@ fn an_entity_bomb_in_a_word_file_does_not_grow() {
     let begun = Instant::now();
     let draft = one("bomb.docx", &zipped(&[("word/document.xml", bomb.as_bytes())]));
     assert!(text(&draft).len() < 1_000);
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

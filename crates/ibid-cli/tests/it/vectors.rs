@@ -179,6 +179,28 @@ fn a_first_question_leaves_vectors_and_its_replay_does_not_depend_on_later_ones(
     assert!(again.err.contains("are byte for byte as recorded"), "{}", again.err);
 }
 
+#[test]
+fn a_damaged_file_of_vectors_ends_no_question_and_is_made_anew() {
+    let desk = TestHome::new();
+    let folder = papers(&desk);
+    added(&desk, &folder);
+    let file = desk.path("home/.cache/ibid/vectors.db");
+    let whole = std::fs::read(&file).unwrap();
+    let middle = whole.len() / 2;
+    for (what, damaged) in [
+        ("another file", b"These are no vectors.".repeat(400)),
+        ("nothing but its first page", [&whole[..4096], &vec![0xee; whole.len() - 4096]].concat()),
+        ("its first half", whole[..middle].to_vec()),
+    ] {
+        std::fs::write(&file, damaged).unwrap();
+        let asked = "How long do cork roofs last?";
+        let run = desk.ibid(&[asked, "--folder", &folder, "--model", "none"]);
+        assert_eq!(run.code, 0, "{what}: {}", run.err);
+        let again = added(&desk, &folder);
+        assert!(again > 0, "{what}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_makes_the_vectors_of_its_folders() {
     let desk = TestHome::new();

@@ -381,7 +381,7 @@ pub struct Report {
     /// Whether no sentence that was read answers the question, so that the short answer is only what comes nearest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nearest_only: bool,
-    /// The short answer, at most 60 words; of a question of several parts, at most 100.
+    /// The short answer, at most 60 words; a list, or of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
     pub confidence: ConfidenceMark,
@@ -498,6 +498,24 @@ impl Report {
                 let excerpt = self.results.iter().find(|result| result.source == source.id)?;
                 Some(excerpt.content.chars().take(SNIPPET_CHARS).collect())
             }
+        }
+    }
+
+    /// How the short answer is laid out: rows of tables as a list, others as the section that has all of its sentences, or else as
+    /// running text.
+    pub fn short_layout(&self) -> SectionLayout {
+        let is_row = |it: &Citation| it.passage.text().expose().contains(" | ");
+        let has_all = |section: &&Section| {
+            let told: Vec<&str> = section.paragraphs.iter().flatten().map(Claim::text).collect();
+            self.short.iter().all(|claim| told.contains(&claim.text()))
+        };
+        match self.sections.iter().find(has_all) {
+            _ if self.short.len() < 2 => SectionLayout::Prose,
+            _ if self.short.iter().all(|it| it.citations().iter().any(is_row)) => {
+                SectionLayout::List
+            }
+            Some(section) => section.layout,
+            None => SectionLayout::Prose,
         }
     }
 

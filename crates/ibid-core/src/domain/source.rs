@@ -78,29 +78,41 @@ fn is_false(it: &bool) -> bool {
     !it
 }
 
-/// Whether a page says of itself that it no longer applies: one of its first sentences, a short one, has one of these words.
+/// Whether a page says of itself that it no longer applies, in one of its first sentences: "Superseded – see version 4", "Status:
+/// withdrawn", "This version has been replaced by …".
 fn says_superseded(page: &Page) -> bool {
     const SENTENCES: usize = 3;
-    const WORDS: usize = 14;
-    const MARKS: [&str; 8] = [
-        "superseded",
-        "obsolete",
-        "withdrawn",
-        "no longer valid",
-        "no longer in force",
-        "no longer applies",
+    (0..page.sentences().len().min(SENTENCES)).any(|n| is_note_of_end(page.sentence(n)))
+}
+
+fn is_note_of_end(sentence: &str) -> bool {
+    const MARKS: [&str; 4] = ["superseded", "obsolete", "outdated", "withdrawn"];
+    const ENDINGS: [&str; 6] = [
+        "is superseded",
+        "has been superseded",
+        "is withdrawn",
+        "has been withdrawn",
+        "is no longer valid",
         "has been replaced by",
-        "is replaced by",
     ];
-    (0..page.sentences().len().min(SENTENCES)).map(|n| page.sentence(n)).any(|sentence| {
-        let lower = sentence.to_lowercase();
-        let bare = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
-        // "The 2019 rules are withdrawn" is said of others, "Withdrawn." and "This version is withdrawn" of itself.
-        let of_itself = ["this ", "these ", "status"].iter().any(|it| bare.starts_with(it))
-            && MARKS.iter().any(|mark| bare.contains(mark))
-            || MARKS.iter().any(|mark| bare.starts_with(mark));
-        of_itself && sentence.split_whitespace().count() <= WORDS
-    })
+    // Number of words before which "This edition …" says it.
+    const OPENING_WORDS: usize = 6;
+    let lower = sentence.to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let bare = bare.strip_prefix("status:").map_or(bare, str::trim_start);
+    // "Withdrawn patients" and "Obsolete drugs" are matters, and no notes.
+    let is_note = |mark: &&str| {
+        bare.strip_prefix(*mark).is_some_and(|rest| {
+            let rest = rest.trim_start();
+            rest.is_empty() || rest.starts_with("by ") || !rest.starts_with(char::is_alphanumeric)
+        })
+    };
+    // "These rules apply from May; the old rules are withdrawn" is said of others.
+    let clause = bare.split([',', ';', ':']).next().unwrap_or_default();
+    let opening: Vec<&str> = clause.split_whitespace().take(OPENING_WORDS).collect();
+    let opening = opening.join(" ");
+    MARKS.iter().any(is_note)
+        || opening.starts_with("this ") && ENDINGS.iter().any(|it| opening.contains(it))
 }
 
 /// Estimated reliability of a source. `docs/trust.md` explains how each part is computed.
@@ -200,6 +212,23 @@ fn author_line(authors: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_of_the_end_of_a_document_is_told_from_its_matter() {
+        for (sentence, ended) in [
+            ("> SUPERSEDED – kept for the archive only.", true),
+            ("*** OUTDATED. Replaced by edition 3 ***", true),
+            ("Status: withdrawn", true),
+            ("Superseded by version 4.", true),
+            ("This version has been replaced by version 5.", true),
+            ("Withdrawn patients were followed for two years.", false),
+            ("Obsolete drugs: a review", false),
+            ("These rules apply from 2024; the 2019 rules are withdrawn.", false),
+            ("This page lists the codes; code 7 is withdrawn.", false),
+        ] {
+            assert_eq!(is_note_of_end(sentence), ended, "{sentence}");
+        }
+    }
 
     #[test]
     fn a_path_of_this_machine_is_shown_to_nobody() {

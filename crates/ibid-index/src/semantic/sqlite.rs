@@ -41,33 +41,22 @@ struct LoadedVectors {
 }
 
 impl SqliteVectors {
-    /// Opens `collection` in the file at `path`, which is created if it is missing.
+    /// Opens `collection` in the file at `path`, which is created if it is missing. A file that is damaged is replaced: its vectors can be
+    /// computed again.
     ///
     /// # Errors
     /// `Setup` if the file cannot be written.
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
-        let fault = |error: sqlx::Error| sqlite_error(path, "opening", &error);
-        if let Some(dir) = path.parent() {
-            private_dir(dir).map_err(|error| fault(sqlx::Error::Io(error)))?;
-        }
-        // The file is private, because vectors reveal much of what a text says.
-        create_private_file(path).map_err(|error| fault(sqlx::Error::Io(error)))?;
-        // Lost vectors can be computed again, so a commit need not wait for the disk.
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(std::time::Duration::from_secs(10));
-        let pool = SqlitePoolOptions::new()
-            .max_connections(1)
-            .connect_with(options)
-            .await
-            .map_err(fault)?;
-        sqlx::raw_sql(SCHEMA).execute(&pool).await.map_err(fault)?;
+        let pool = match connect(path).await {
+            Err(error) if is_damage(&error) => {
+                remove_files(path);
+                connect(path).await
+            }
+            connected => connected,
+        };
         Ok(SqliteVectors {
             path: path.to_owned(),
-            pool,
+            pool: pool.map_err(|error| sqlite_error(path, "opening", &error))?,
             collection: collection.to_owned(),
             loaded: Mutex::new(None),
         })
@@ -268,6 +257,31 @@ impl VectorIndex for SqliteVectors {
     }
 }
 
+/// The file at `path`, with its table.
+async fn connect(path: &Path) -> sqlx::Result<SqlitePool> {
+    if let Some(dir) = path.parent() {
+        private_dir(dir)?;
+    }
+    // The file is private, because vectors reveal much of what a text says.
+    create_private_file(path)?;
+    // Lost vectors can be computed again, so a commit need not wait for the disk.
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .busy_timeout(std::time::Duration::from_secs(10));
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+    sqlx::raw_sql(SCHEMA).execute(&pool).await?;
+    Ok(pool)
+}
+
+/// Whether SQLite says that a file is damaged (11) or not one of its own (26).
+fn is_damage(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|it| it.code());
+    code.is_some_and(|code| ["11", "26"].contains(&&*code))
+}
+
 /// The key in the first column.
 fn key_of(row: &SqliteRow) -> u64 {
     row.get::<i64, _>(0).cast_unsigned()
@@ -279,8 +293,28 @@ fn json_keys(keys: &[u64]) -> String {
     format!("[{}]", signed.join(","))
 }
 
+/// Removes the file at `path`, and what SQLite would read back into a new one.
+fn remove_files(path: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        let _ = std::fs::remove_file(file);
+    }
+}
+
+/// The error of `doing`. A damaged file is removed, so that the next process begins a new one.
 fn sqlite_error(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
+    let damaged = is_damage(it);
+    if damaged {
+        remove_files(path);
+    }
+    let hint = match damaged {
+        true => "the file was damaged and is removed; the next command computes the vectors again",
+        false => {
+            "check the free space and the write permission there; if you delete the file, the vectors are computed again"
+        }
+    };
     Error::new(ErrorKind::Setup, format!("{doing} the vectors in {}", path.display()))
         .with_source(it.to_string())
-        .with_hint("check the free space and the write permission there; if you delete the file, the vectors are computed again")
+        .with_hint(hint)
 }

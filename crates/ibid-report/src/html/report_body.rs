@@ -46,6 +46,8 @@ pub struct ReportBody {
     pub is_report: bool,
     /// The short answer.
     pub short: Vec<ReportSentence>,
+    /// The element of its list, where it is one.
+    pub short_tag: Option<&'static str>,
     /// Its confidence.
     pub sure: ConfidenceBadge,
     /// The label of the short answer.
@@ -125,6 +127,7 @@ impl ReportBody {
             }),
             is_report: it.mode == OutputMode::Report,
             short: it.short.iter().map(|claim| numbers.sentence(claim)).collect(),
+            short_tag: list_tag(it.short_layout()),
             sure: confidence_badge(&it.confidence),
             short_label: it.short_answer_label(),
             opening: it.introduction.iter().map(|claim| numbers.sentence(claim)).collect(),
@@ -237,11 +240,7 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
         .map(|(section, n)| SectionView {
             id: format!("s-{n}"),
             title: format!("{n}. {}", single_line(&section.title)),
-            list_tag: match section.layout {
-                SectionLayout::Prose => None,
-                SectionLayout::List => Some("ul"),
-                SectionLayout::Steps => Some("ol"),
-            },
+            list_tag: list_tag(section.layout),
             paragraphs: section
                 .paragraphs
                 .iter()
@@ -249,6 +248,15 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
                 .collect(),
         })
         .collect()
+}
+
+/// The HTML element of a list that is laid out so.
+fn list_tag(layout: SectionLayout) -> Option<&'static str> {
+    match layout {
+        SectionLayout::Prose => None,
+        SectionLayout::List => Some("ul"),
+        SectionLayout::Steps => Some("ol"),
+    }
 }
 
 fn topics(report: &Report) -> Vec<TopicView> {

@@ -13,6 +13,9 @@ const MIN_STEPS: usize = 2;
 pub(crate) const MIN_LISTED: usize = 3;
 /// Number of the best steps by which pages are compared: a longer procedure is not the better one.
 const COMPARED_STEPS: usize = 4;
+/// Maximum number of items of a short answer that is a list, and of their words.
+const MAX_LISTED: usize = 8;
+const LIST_WORDS: usize = 100;
 /// Maximum number of words of the sentence that sums up a procedure.
 const SUMMARY_WORDS: usize = 40;
 
@@ -66,8 +69,8 @@ pub(crate) fn leading_steps<'a>(
     best
 }
 
-/// The short answer of a procedure or a list, at most `words` words: what sums it up, then how it begins. Empty where
-/// no page has one, or where another sentence answers better.
+/// The short answer of a procedure or a list: its steps or members, at most eight of 100 words together; or else what sums it up, then
+/// how it begins, at most `words` words. Empty where no page has one, or where another sentence answers better.
 pub(crate) fn short_answer<'a>(
     kind: QuestionKind,
     notes: &EvidenceStore,
@@ -78,14 +81,13 @@ pub(crate) fn short_answer<'a>(
         return Vec::new();
     };
     let mut steps = leading_steps(kind, notes, ranked);
+    let listed = !steps.is_empty();
     let headed = if kind == QuestionKind::HowTo {
         ranked.iter().find(|it| it.headed)
     } else {
         Some(top).filter(|it| it.headed && is_free_form(kind))
     };
-    if steps.is_empty()
-        && let Some(headed) = headed
-    {
+    if let Some(headed) = headed.filter(|_| !listed) {
         // What stands under a heading that asks the question answers it from its beginning.
         let page = place(notes, headed.point).0;
         steps = ranked.iter().filter(|it| it.headed).copied().collect();
@@ -110,9 +112,14 @@ pub(crate) fn short_answer<'a>(
             && it.worth >= (top.worth * MIN_SUMMARY_WORTH_SHARE).max(MIN_ANSWER_WORTH)
     };
     let summary = ranked.iter().find(sums_up);
-    let mut room = words;
+    // Steps are all told; of what is summed up, the beginning is enough.
+    let whole = listed && (kind == QuestionKind::HowTo || summary.is_none());
+    let (mut room, most, summary) = match whole {
+        true => (LIST_WORDS, MAX_LISTED, None),
+        false => (words, MIN_LISTED, summary),
+    };
     let mut taken = Vec::new();
-    for it in summary.into_iter().chain(&steps).take(MIN_LISTED) {
+    for it in summary.into_iter().chain(&steps).take(most) {
         if it.point.words > room {
             break;
         }

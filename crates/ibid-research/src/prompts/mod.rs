@@ -280,7 +280,13 @@ words!(ConflictWords {
     denies: String,
 });
 words!(AnswerWords { yes: String, no: String, yes_count: String, no_count: String });
-words!(SynthesisWords { only_yes: String, only_no: String, replaced: String, further: String });
+words!(SynthesisWords {
+    only_yes: String,
+    only_no: String,
+    replaced: String,
+    superseded: String,
+    further: String,
+});
 words!(NothingWords {
     none_found: String,
     none_found_one_page: String,

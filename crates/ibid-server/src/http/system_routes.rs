@@ -12,8 +12,9 @@ use super::api_error::{ApiError, ApiResult};
 use super::state::ServerState;
 use ibid_core::{Error, ErrorKind};
 
-/// How long the store may take to answer: load balancers give up soon.
-const READY_TIMEOUT: Duration = Duration::from_millis(1500);
+/// How long the store may take to answer: load balancers give up soon, and a busy machine adds its
+/// own delay.
+const READY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// `GET /healthz`: the process is alive.
 pub(super) async fn health() -> Json<Value> {

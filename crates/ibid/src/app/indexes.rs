@@ -125,9 +125,11 @@ impl App {
     /// `Setup` if a file cannot be removed or written.
     pub async fn index_remove(&self, path: &Path) -> Result<bool> {
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        semantic::remove_vectors(&self.settings, &whole).await?;
         let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
-        folders::spawn_blocking(move || folder::remove_index(&cache_dir, &path)).await
+        let removed =
+            folders::spawn_blocking(move || folder::remove_index(&cache_dir, &path)).await?;
+        semantic::remove_vectors(&self.settings, &whole).await?;
+        Ok(removed)
     }
 
     /// The indexed folders: path, number of documents, bytes.

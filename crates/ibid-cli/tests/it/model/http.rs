@@ -207,7 +207,7 @@ async fn silence_and_a_late_first_byte_have_a_deadline() {
         assert_eq!(error.kind(), ErrorKind::Transient);
         assert!(error.chain().contains("did not start in time"), "{error:?}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 #[tokio::test]

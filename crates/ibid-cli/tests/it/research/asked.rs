@@ -138,7 +138,7 @@ async fn where_only_a_replaced_edition_answers_the_report_says_so() {
     let report = report_on_editions(newer).await;
     assert_eq!(report.confidence.level, Confidence::VeryLow);
     let why = &report.confidence.why;
-    assert!(why.iter().any(|it| it.contains("newer one replaces")), "{why:?}");
+    assert!(why.iter().any(|it| it.contains("superseded")), "{why:?}");
 }
 
 fn asks(text: &str) -> Vec<String> {

@@ -134,6 +134,6 @@ async fn slow_pages_of_one_user_leave_the_run_of_another_alone_and_burn_no_longe
     assert!(end.status < 300, "{}", end.body);
     let begun = Instant::now();
     while burns(&served, Duration::from_millis(700)).await {
-        assert!(begun.elapsed() < Duration::from_secs(5), "a cancelled run burns on");
+        assert!(begun.elapsed() < Duration::from_secs(20), "a cancelled run burns on");
     }
 }

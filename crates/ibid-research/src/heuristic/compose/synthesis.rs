@@ -81,9 +81,12 @@ pub(super) fn take_replaced(
             let Some((new, by)) = newer else {
                 return true;
             };
+            let editions = source(by).zip(source(line));
+            let editions = editions.is_some_and(|(newer, older)| is_newer_edition(newer, older));
+            let template = if editions { &words.replaced } else { &words.superseded };
             let filled = [("old", says.as_str()), ("new", new.as_str())];
             let evidence = [line.evidence.as_slice(), &by.evidence].concat();
-            lines.push(DraftLine { text: fill_template(&words.replaced, &filled), evidence });
+            lines.push(DraftLine { text: fill_template(template, &filled), evidence });
             false
         });
     }

@@ -69,11 +69,21 @@ fn is_named(view: &TableView<'_>, request: &TableRequest, label: &str) -> bool {
     if is_code(label) {
         return own.iter().all(has);
     }
-    // What a row is, is said by the heading, the line above the table and the names of the columns that name the rows.
+    if own.is_empty() || view.table.header.is_empty() {
+        return false;
+    }
+    // "Code 7" names the row 7 of a table of codes, "7 games" does not.
+    let number = |stem: &String| {
+        let numbered = |(before, number): &(String, String)| {
+            number == stem && (view.kind.contains(before) || own.contains(before))
+        };
+        request.numbered.iter().any(numbered)
+    };
     let told = view.kind.iter().any(|stem| has(stem) && !own.contains(stem));
-    told && !view.table.header.is_empty()
-        && (!own.is_empty() && own.iter().all(|stem| has(stem) || request.numbers.contains(stem))
-            || request.amounts.iter().any(|asked| is_within(label, asked)))
+    let named = told && own.iter().all(|stem| has(stem) || number(stem));
+    // A range says only who or what is meant: what is told of it must be asked for, too.
+    let asks = view.matter.iter().any(|stem| has(stem) && !own.contains(stem));
+    named || asks && request.amounts.iter().any(|asked| is_within(label, asked))
 }
 
 /// Whether a name is a code: one word with a letter and a digit.

@@ -81,8 +81,8 @@ pub(crate) struct TableRequest {
     pub(super) bounds: Vec<String>,
     /// Its amounts, with their units: "3 years" of "after three years".
     pub(super) amounts: Vec<Number>,
-    /// Its numbers, as written.
-    pub(super) numbers: BTreeSet<String>,
+    /// Its numbers, as written, each after the stem of the word before it: "code" and "7" of "exit code 7".
+    pub(super) numbered: Vec<(String, String)>,
     /// Whether it asks when, which a cell without a year or a month does not tell.
     pub(super) asks_time: bool,
 }
@@ -157,11 +157,7 @@ impl TableRequest {
             asks_figures,
             bounds: bounds(&asked),
             amounts: numbers(&brief.question),
-            numbers: asked
-                .iter()
-                .filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
-                .cloned()
-                .collect(),
+            numbered: numbered(&asked),
             asks_time: brief.kind == QuestionKind::When,
             words,
             years,
@@ -207,6 +203,17 @@ impl TableRequest {
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
     }
+}
+
+/// The numbers in digits, each after the stem of the word before it; "number" and "no." count with the word before them.
+fn numbered(asked: &[String]) -> Vec<(String, String)> {
+    let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+    let of = |at: usize| {
+        let mut before = asked[..at].iter().rev();
+        let word = before.find(|word| !matches!(word.as_str(), "number" | "no" | "nr"))?;
+        Some((stem(word), asked[at].clone()))
+    };
+    (0..asked.len()).filter(|at| is_number(&asked[*at])).filter_map(of).collect()
 }
 
 /// Whether a question is for a price without the word: "How much is the large pan?", and not "How much is lost?".

@@ -42,6 +42,8 @@ pub(super) struct TableView<'p> {
     /// The stems of what says what the rows are: the caption, the heading, the line above that introduces the table, and the names
     /// of the columns that name the rows.
     pub(super) kind: BTreeSet<String>,
+    /// The stems of the caption, the heading and the line above, and of the names of the columns that tell something of the rows.
+    pub(super) matter: BTreeSet<String>,
     /// The names of its columns.
     pub(super) names: Vec<String>,
     /// How many of its columns name its rows.
@@ -73,7 +75,9 @@ impl<'p> TableView<'p> {
                 let heading = rows.and_then(|row| page.heading_above(row.sentence));
                 let introduced = [heading, above].map(Option::unwrap_or_default).join(" ");
                 let kind = stems(&format!("{caption} {introduced} {keys_named}"));
-                TableView { page, by_column, about, kind, names, keys, labels, table }
+                let others = names[keys..].join(" ");
+                let matter = stems(&format!("{caption} {introduced} {others}"));
+                TableView { page, by_column, about, kind, matter, names, keys, labels, table }
             })
             .collect()
     }

@@ -276,10 +276,11 @@ async fn connect(path: &Path) -> sqlx::Result<SqlitePool> {
     Ok(pool)
 }
 
-/// Whether SQLite says that a file is damaged (11) or not one of its own (26).
+/// Whether SQLite says that a file is damaged (11, in the low byte), not one of its own (26) or cut off (522).
 fn is_damage(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|it| it.code());
-    code.is_some_and(|code| ["11", "26"].contains(&&*code))
+    let code = code.and_then(|code| code.parse::<u32>().ok());
+    code.is_some_and(|code| [11, 26].contains(&(code & 0xff)) || code == 522)
 }
 
 /// The key in the first column.

@@ -38,6 +38,7 @@ mod plain_text;
 mod pool;
 mod poppler;
 mod process;
+mod question_headings;
 mod read;
 mod render;
 mod sandbox;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse_error::ParseError;
 use crate::plain_text::truncate;
-use crate::{address, language};
+use crate::{address, language, question_headings};
 use ibid_core::domain::work::{is_site_of_host, registrable_domain};
 use ibid_core::domain::{Block, BlockKind, DraftLink, PageDraft, UrlProvenance};
 
@@ -132,6 +132,7 @@ impl ParsedDocument {
                 .unwrap_or_default();
         }
         truncate(&mut self.title, MAX_TITLE_BYTES);
+        question_headings::mark(&mut self.blocks);
         if self.lang.is_none() {
             self.lang = language::detect(self.blocks.iter().map(|block| block.text.as_str()));
         }

@@ -1,17 +1,11 @@
 //! Finds evidence by meaning.
-use ibid_core::domain::{Evidence, QuestionKind};
+use ibid_core::domain::Evidence;
 use ibid_core::ports::{EventLog, Ranker};
 use ibid_core::record::{Event, LogSource};
 use ibid_core::{ErrorKind, Result};
 
 use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
 use crate::thresholds::MIN_FOUND_ASPECT;
-
-/// Whether the meaning of sentences may tell more than their words: where the answer is one sentence, and for steps and members of
-/// a list, which seldom mean by themselves what is asked, where none of the evidence has most of the words asked for.
-pub(crate) fn needs_meaning(kind: QuestionKind, words_fail: bool) -> bool {
-    words_fail || !matches!(kind, QuestionKind::HowTo)
-}
 
 /// Whether none of the evidence has most of the words asked for: the pages may say it in others.
 pub(crate) fn lacks_lexical_match<'e>(
@@ -29,12 +23,11 @@ pub(crate) async fn compare_meaning<'p>(
     (scorer, words_fail): (&mut RelevanceScorer, bool),
     pages: impl Iterator<Item = (&'p PageInput<'p>, &'p PageSentences)>,
 ) -> Result<bool> {
-    let claims = scorer.sentences_to_compare(pages);
-    let texts: Vec<&str> = claims.iter().map(String::as_str).collect();
-    match ranker.similarity(scorer.question(), &texts).await {
+    let sentences = scorer.sentences_to_compare(pages);
+    match ranker.similarity(scorer.question(), &sentences).await {
         Ok(similarity) if similarity.is_empty() => {}
         Ok(similarity) => {
-            scorer.learn_similarity(claims, similarity, words_fail);
+            scorer.learn_similarity(&sentences, similarity, words_fail);
             return Ok(true);
         }
         Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),

@@ -118,16 +118,20 @@ pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 /// How far a member of a list must mean what is asked, if only the title of its page names the subject.
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// Probability from which the best sentence surely answers, so that the others are measured by it.
-pub(crate) const SURE_ANSWER: f32 = 0.3;
+pub(crate) const SURE_ANSWER: f32 = 0.4;
 /// Probability of an answer, by that model, from which a sentence answers directly whatever its words are. Of 17 everyday questions
 /// on small folders of documents whose short answer it had read, the seven from .71 were six answers and one that is none.
 pub(crate) const DIRECT_ANSWER_PROBABILITY: f32 = 0.7;
 /// As [`MIN_ANSWER_PROBABILITY`], where no page names a thing that the question names: over 1, so that only what is next to certain is evidence.
-pub(crate) const UNKNOWN_THING_ANSWER: f32 = 1.5;
+pub(crate) const UNKNOWN_THING_ANSWER: f32 = 0.8;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
 /// What is added to the score of an answer that means what is asked and has none of the words asked for.
 pub(crate) const SIMILAR_BONUS: f32 = 0.2;
+/// Share of its worth that a sentence keeps which tells what somebody asked.
+pub(crate) const REPORTED_QUESTION_WORTH: f32 = 0.5;
+/// What is added to the score of an answer that surely means what is asked, whatever its words.
+pub(crate) const MEANT_BONUS: f32 = 0.3;
 /// Share of its score that an answer keeps which has words asked for and means something else.
 pub(crate) const BESIDE_WORTH: f32 = 0.8;
 /// Factor for the score of an answer that means something else, where no words asked for were found.
@@ -385,7 +389,13 @@ pub(crate) const DENIED_DATE_FIT: f32 = 0.2;
 /// questions on the sample library, the short answers of the five below it answered nothing (0.11 to 0.27); those above it, from 0.35.
 pub(crate) const MIN_ANSWER_PROBABILITY: f32 = 0.3;
 /// The same where no page names a thing that the question names.
-pub(crate) const SURE_ANSWER_PROBABILITY: f32 = 0.75;
+pub(crate) const SURE_ANSWER_PROBABILITY: f32 = 0.6;
+/// How likely one of the steps of a procedure must answer, as a share of the likeliest sentence.
+pub(crate) const MIN_STEPS_LIKELIHOOD: f32 = 0.9;
+/// How nearly the heading of the section with the likeliest sentence asks the question.
+pub(crate) const ANSWERING_SECTION: f32 = 0.6;
+/// Probability of an answer from which the likeliest sentence is shown as the nearest passage.
+pub(crate) const MIN_NEAREST_PROBABILITY: f32 = 0.1;
 /// Distance from the question's words, in words, at which an answer's score is halved.
 pub(crate) const ANSWER_HALF_DISTANCE: f32 = 8.0;
 /// Weight of a sentence after one with the question's words ("He was born…").

@@ -111,10 +111,41 @@ pub trait Ranker: Send + Sync {
     }
     /// Returns a score for each of `texts`.
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>>;
-    /// Returns how far each of `texts` means what `query` asks, whatever its words: 0 to 1. Empty if it compares words alone, or
-    /// if the texts are too few to compare.
-    async fn similarity(&self, _query: &str, _texts: &[&str]) -> Result<Vec<f32>> {
+    /// Returns how far each of `sentences` means what `query` asks, whatever its words: 0 to 1. Empty if it compares words alone, or
+    /// if the sentences are too few to compare.
+    async fn similarity(&self, _query: &str, _sentences: &[SentenceInContext]) -> Result<Vec<f32>> {
         Ok(Vec::new())
+    }
+}
+
+/// A sentence with what a reader of it has read: few sentences say by themselves what they are about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct SentenceInContext {
+    /// The title of its page.
+    pub title: String,
+    /// The headings above it, the outermost first, each with a colon and a space behind it.
+    pub headings: String,
+    /// The sentence before it, with a space behind it; empty if it opens a section.
+    pub before: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl SentenceInContext {
+    /// The sentence after its headings.
+    pub fn under_headings(&self) -> String {
+        format!("{}{}", self.headings, self.text)
+    }
+
+    /// The sentence after its headings and the sentence before it.
+    pub fn after_previous(&self) -> String {
+        format!("{}{}{}", self.headings, self.before, self.text)
+    }
+
+    /// All of it: "Pump: Care: Wait until it is cold. Then take off the lid."
+    pub fn whole(&self) -> String {
+        let joint = if self.title.is_empty() { "" } else { ": " };
+        format!("{}{joint}{}", self.title, self.after_previous())
     }
 }
 

@@ -344,8 +344,8 @@ fn question_points(
         let least = if steps.contains(id) { MIN_STEP_SCORE } else { MIN_PART_ANSWER_SCORE };
         (parts.contains(id) || one_side(id)) && ranked_point.point.score >= least
     };
-    // A sentence on one part has few of the words of a question of many parts.
-    if best < MIN_RELEVANCE && !ranked.iter().any(own_part) {
+    // A sentence on one part has few of the words of a question of many parts, and what means what is asked may have none.
+    if best < MIN_RELEVANCE && !ranked.iter().any(|it| own_part(it) || it.meant) {
         return Ok(None);
     }
     let kept: Vec<RankedPoint<'_>> = ranked
@@ -359,14 +359,14 @@ fn question_points(
                 || scorer.mentions_question_verb(&it.point.text);
             let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && (does || it.headed) && defined || own_part(it)
+            near && (does || it.headed) && defined || own_part(it) || it.meant
         })
         .collect();
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
     let kept: Vec<usize> = kept
         .iter()
         .zip(on_aspect)
-        .filter(|(it, on_aspect)| *on_aspect || own_part(it))
+        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || it.meant)
         .map(|(it, _)| it.point.evidence[0])
         .collect();
     if kept.is_empty() {

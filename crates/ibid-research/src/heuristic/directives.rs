@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::sentence::names_month;
 use crate::prompts;
 use crate::prompts::DirectiveWords;
 use ibid_core::Result;
@@ -90,7 +91,7 @@ impl DirectiveDetector {
         }
         let words = clause_words(text);
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
-        asks_politely(&words) && !self.how_to
+        asks_politely(&words) && !self.how_to && self.is_on_a_text(&words)
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)
@@ -98,9 +99,15 @@ impl DirectiveDetector {
             || forced && words.iter().any(|word| self.is_search(word))
             || self.generalises_over_texts(&words, forced)
             || self.requires_of_text(&words)
-            || forced && self.obliges_people(&words)
+            || forced && self.obliges_people(&words) && self.is_on_a_text(&words)
             || self.has_temporal_condition(&words, forced)
             || self.has_command(&words)
+    }
+
+    /// Whether the words have what somebody writes or searches for, or a name that the question does not have: "please keep the gate
+    /// shut" asks nothing of a writer.
+    fn is_on_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
+        words.iter().any(|it| self.is_output(it) || self.is_search(it) || self.is_strange(it))
     }
 
     /// Whether an obligation begins at `at`.
@@ -150,7 +157,15 @@ impl DirectiveDetector {
     fn requires_all_speakers(&self, words: &[ClauseWord<'_>]) -> bool {
         words.iter().enumerate().any(|(at, it)| {
             let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
+            // "Everyone says so" reports, and "no one asks for it" states.
+            let reports = matches!(it.lower.as_str(), "everyone" | "everybody")
+                && words.get(at + 1).is_some_and(|next| next.lower == "says");
+            let denies = matches!(it.lower.as_str(), "one" | "nobody");
+            let excepts =
+                || words.iter().any(|it| matches!(it.lower.as_str(), "without" | "unless" | "but"));
             self.words.all_who.contains(&it.lower)
+                && !reports
+                && (!denies || excepts())
                 && (it.lower != "one" || at > 0 && words[at - 1].lower == "no")
                 && (it.lower != "all"
                     || words
@@ -215,7 +230,14 @@ impl DirectiveDetector {
             // "Figures are usually quoted for summer only" binds nobody.
             let near = &words[at.saturating_sub(BINDING_WORDS_BEFORE)
                 ..words.len().min(at + 1 + BINDING_WORDS_AFTER)];
-            said && !self.is_asked(&it.lower) && (to_be || present && near.iter().any(bound))
+            // "Shall be credited in full" is said of money.
+            let of_money = it.lower == "credited"
+                && !words.get(at + 1).is_some_and(|next| {
+                    matches!(next.lower.as_str(), "to" | "as" | "with" | "for" | "by")
+                });
+            said && !of_money
+                && !self.is_asked(&it.lower)
+                && (to_be || present && near.iter().any(bound))
         })
     }
 
@@ -349,7 +371,9 @@ impl DirectiveDetector {
             "report" | "list" | "search" | "answer" | "state" | "start" | "end" | "look" | "rate"
         ) && matches!(next.lower.as_str(), "in" | "from" | "under" | "at" | "as");
         let of_docs = self.words.imperative_of_docs.contains(&verb.lower);
+        // "Present: A. Hall" is a label.
         known.contains(&verb.lower)
+            && !verb.raw.ends_with(':')
             && object
             && !noun
             && !self.is_asked(&verb.lower)
@@ -363,7 +387,9 @@ impl DirectiveDetector {
             .starts_with(|c: char| c.is_uppercase() || matches!(c, '"' | '“' | '‘' | '«' | '\''));
         let code = word.lower.contains(|c: char| c.is_ascii_digit())
             && word.lower.contains(char::is_alphabetic);
-        (marked && !word.begins || code) && !self.is_asked(&word.lower)
+        (marked && !word.begins || code)
+            && !self.is_asked(&word.lower)
+            && !names_month(&format!(" {} ", word.lower))
     }
 
     /// Matches the patterns: whether the sentence mentions programs that read pages, and whether it is a

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::confusables::fold;
 use super::directives::DirectiveDetector;
 use super::lexicon::spaced;
-use super::sentence::leans_on_previous;
+use super::sentence::{leans_on_previous, names_month};
 use crate::prompts;
 use crate::prompts::SentenceWords;
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
+use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Page, QuestionKind};
 
 /// Words at the start of a sentence within which it may name its addressee.
@@ -27,6 +27,9 @@ pub(crate) struct InjectionDetector {
     /// Stems of the question's words.
     asked: BTreeSet<String>,
 }
+
+/// Titles that stand before the name of a person.
+const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "col", "rev"];
 
 /// Pronouns by which an order refers to the sentence before it.
 const POINTING_BACK: [&str; 5] = [" it ", " this ", " that ", " them ", " these "];
@@ -114,17 +117,28 @@ impl InjectionDetector {
         found
     }
 
-    /// The names and codes of a sentence that are not in the question, as written.
+    /// The names and codes of a sentence that are not in the question, as written. "Mr Hall" in minutes is a person, and no name that
+    /// an order brings in.
     fn strange_names<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let words = tokens(text);
         let first = words.first().map(|it| it.span.start);
-        let strange = move |token: &ibid_core::domain::words::Token| {
+        let is_title = |token: &Token| TITLES.contains(&token.text.as_str());
+        let persons: Vec<usize> = words
+            .windows(2)
+            .filter(|pair| is_title(&pair[0]))
+            .flat_map(|pair| [pair[0].span.start, pair[1].span.start])
+            .collect();
+        let strange = move |token: &Token| {
             let raw = &text[token.span.clone()];
             let name = raw.starts_with(char::is_uppercase) && Some(token.span.start) != first;
             let code =
                 raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
-            let known = is_stop_word(&token.text) || self.asked.contains(&stem(&token.text));
-            ((name && raw.chars().count() > 2 || code) && !known).then(|| token.span.clone())
+            let known = is_stop_word(&token.text)
+                || self.asked.contains(&stem(&token.text))
+                || names_month(&format!(" {} ", token.text));
+            let person = persons.contains(&token.span.start);
+            ((name && raw.chars().count() > 2 || code) && !known && !person)
+                .then(|| token.span.clone())
         };
         let found: Vec<_> = words.iter().filter_map(strange).collect();
         found.into_iter().map(|it| &text[it])

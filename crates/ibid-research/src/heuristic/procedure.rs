@@ -1,6 +1,8 @@
 //! Steps of a procedure, members of a list and what stands under a heading that asks the question: they belong together and keep
 //! the order of their page.
-use crate::thresholds::{MIN_ANSWER_WORTH, MIN_STEP_FIT, MIN_SUMMARY_WORTH_SHARE};
+use crate::thresholds::{
+    MIN_ANSWER_WORTH, MIN_STEP_FIT, MIN_STEPS_LIKELIHOOD, MIN_SUMMARY_WORTH_SHARE,
+};
 use ibid_core::domain::{EvidenceStore, QuestionKind};
 
 use super::answer_shape::is_free_form;
@@ -100,6 +102,15 @@ pub(crate) fn short_answer<'a>(
     let (page, begins) = place(notes, first.point);
     let best = steps.iter().map(|it| it.worth).fold(0.0, f32::max);
     if kind != QuestionKind::HowTo && best < top.worth * MIN_SUMMARY_WORTH_SHARE {
+        return Vec::new();
+    }
+    // Steps of something else do not stand before a sentence that means what is asked.
+    let likeliest = |points: &[RankedPoint<'_>]| {
+        points.iter().filter_map(|it| it.probability).fold(0.0, f32::max)
+    };
+    if !steps.iter().any(|it| it.headed)
+        && likeliest(&steps) < likeliest(ranked) * MIN_STEPS_LIKELIHOOD
+    {
         return Vec::new();
     }
     let sums_up = |it: &&RankedPoint<'_>| {

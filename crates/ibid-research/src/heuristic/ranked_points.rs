@@ -4,10 +4,10 @@ use crate::thresholds::{
     AIM_WEIGHT, ASKING_HEADING, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT,
     DENIED_DATE_FIT, DISSIMILAR_WORTH, DOUBT_LOSS, FAR_FACT_FIT, HEADED_BONUS, HEADED_FIT,
     HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
-    LONG_SENTENCE_LOSS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
+    LONG_SENTENCE_LOSS, MEANT_BONUS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
     MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS,
-    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, SIMILAR_BONUS,
-    STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
+    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, REPORTED_QUESTION_WORTH,
+    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
     WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
@@ -38,6 +38,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) similarity: Option<f32>,
     /// The probability that it answers the question, by the model that compares meaning, if that read it.
     pub(crate) probability: Option<f32>,
+    /// Whether it means what is asked, in whatever words, or comes nearest to it of all that was read.
+    pub(crate) meant: bool,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
     /// Whether it is an item of a list that lists what is asked for.
@@ -103,6 +105,7 @@ pub(crate) fn rank_points<'a>(
             share: scorer.term_share(&point.text).max(heading),
             similarity,
             probability: scorer.answer_probability(&point.text),
+            meant: scorer.is_meant(&point.text),
             early: scorer.begins_with_subject(&point.text),
             listed,
             has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
@@ -153,6 +156,7 @@ fn worth_by_meaning(
     if scorer.was_compared(text) {
         worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
     }
+    worth += MEANT_BONUS * it.probability.unwrap_or_default();
     // What has the words asked for is ranked by them.
     if !formless {
         worth += SIMILAR_BONUS * similar * (1.0 - words);
@@ -199,6 +203,10 @@ fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &s
     worth += MORE_EVIDENCE_BONUS * (point.evidence.len().min(3) as f32 - 1.0);
     if words.doubt.any_in(lower) {
         worth -= DOUBT_LOSS;
+    }
+    // "Mr Hall asked whether the gate could be locked" asks, and does not answer.
+    if words.reported_question.any_in(lower) {
+        worth *= REPORTED_QUESTION_WORTH;
     }
     if point.words > 40 {
         worth -= LONG_SENTENCE_LOSS;

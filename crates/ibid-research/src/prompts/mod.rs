@@ -203,6 +203,7 @@ words!(SentenceWords {
     orders_abroad: Vec<(Vec<String>, Vec<String>)>,
     pointing: PhraseSet,
     doubt: PhraseSet,
+    reported_question: PhraseSet,
     negations: PhraseSet,
     lessening: PhraseSet,
     comparing: PhraseSet,

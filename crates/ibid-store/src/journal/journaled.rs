@@ -10,7 +10,8 @@ use super::provider_id::{MODEL, ProviderId, RANK, READ, SEARCH};
 use super::run_journal::Journal;
 use ibid_core::domain::{Hit, Hits, Page, PageHash, Query, Vertical};
 use ibid_core::ports::{
-    Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, TextSink,
+    Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, SentenceInContext,
+    TextSink,
 };
 use ibid_core::{ReadFailure, Result};
 
@@ -144,9 +145,11 @@ impl Ranker for JournaledRanker {
         self.journal.call(&self.id, request, self.inner.rank(query, texts)).await
     }
 
-    async fn similarity(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
-        let request = json!({ "means": query, "texts": PageHash::from_parts(texts) });
-        self.journal.call(&self.id, request, self.inner.similarity(query, texts)).await
+    async fn similarity(&self, query: &str, sentences: &[SentenceInContext]) -> Result<Vec<f32>> {
+        let texts: Vec<String> = sentences.iter().map(SentenceInContext::whole).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let request = json!({ "means": query, "texts": PageHash::from_parts(&texts) });
+        self.journal.call(&self.id, request, self.inner.similarity(query, sentences)).await
     }
 }
 

@@ -7,7 +7,8 @@ use crate::journal::ReplayLog;
 use ibid_core::Result;
 use ibid_core::domain::{Hit, Hits, Page, Query, Vertical};
 use ibid_core::ports::{
-    Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, TextSink,
+    Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, SentenceInContext,
+    TextSink,
 };
 
 /// Takes the place of a provider of a recorded run. The journal around it answers the recorded calls; every other call
@@ -84,7 +85,7 @@ impl Ranker for OfflineProvider {
         Err(self.log.no_provider_error(&self.name, query))
     }
 
-    async fn similarity(&self, query: &str, _: &[&str]) -> Result<Vec<f32>> {
+    async fn similarity(&self, query: &str, _: &[SentenceInContext]) -> Result<Vec<f32>> {
         Err(self.log.no_provider_error(&self.name, query))
     }
 }

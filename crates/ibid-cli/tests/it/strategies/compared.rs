@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use ibid_core::Result;
-use ibid_core::ports::Ranker;
+use ibid_core::ports::{Ranker, SentenceInContext};
 use ibid_core::record::Event;
 
 use crate::memory::{Pages, page, question, researched, world};
@@ -23,9 +23,9 @@ impl Ranker for Means {
     async fn rank(&self, _query: &str, texts: &[&str]) -> Result<Vec<f32>> {
         Ok(vec![0.0; texts.len()])
     }
-    async fn similarity(&self, _query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+    async fn similarity(&self, _query: &str, sentences: &[SentenceInContext]) -> Result<Vec<f32>> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(texts.iter().map(|text| if *text == COUNTS { 1.0 } else { 0.0 }).collect())
+        Ok(sentences.iter().map(|it| if it.text == COUNTS { 1.0 } else { 0.0 }).collect())
     }
 }
 

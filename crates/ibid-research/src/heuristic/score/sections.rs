@@ -2,8 +2,13 @@
 //! names. In a manual for three machines "It has a warranty of two years" is about the machine of its heading.
 use std::collections::BTreeSet;
 
-use ibid_core::domain::Page;
 use ibid_core::domain::words::{Token, tokens};
+use ibid_core::domain::{BlockKind, Page};
+use ibid_core::ports::SentenceInContext;
+
+/// Words of a title or heading that are compared with the question before a sentence, and the last ones of the sentence before it.
+const MAX_HEADING_WORDS: usize = 12;
+const MAX_WORDS_BEFORE: usize = 30;
 
 /// A heading other than the title.
 pub(super) struct SectionHeading {
@@ -101,6 +106,20 @@ pub(super) fn has_all(ids: &[u32], name: &[u32]) -> bool {
     name.iter().all(|id| ids.binary_search(id).is_ok())
 }
 
+/// What stands before sentence `n`: of an item of a list the line that leads to the list, else the sentence before it; `None` for
+/// what opens a section.
+fn sentence_before(page: &Page, n: usize) -> Option<usize> {
+    let kind = |at: usize| page.sentences()[at].kind;
+    let before = n.checked_sub(1)?;
+    let above = match kind(n) {
+        BlockKind::ListItem => (0..n).rev().find(|at| kind(*at) != BlockKind::ListItem)?,
+        _ => before,
+    };
+    let leads = page.sentence(above).trim_end().ends_with(':');
+    let before = if kind(n) == BlockKind::ListItem && leads { above } else { before };
+    matches!(kind(before), BlockKind::Prose | BlockKind::ListItem).then_some(before)
+}
+
 impl Sections {
     /// Marks the headings beside those in `among` that are on other things: those that read as names, and those whose sections have
     /// the headings of `parts`, as those of each machine in a manual have. "General" stays.
@@ -128,6 +147,11 @@ impl Sections {
         let last = self.headings.partition_point(|heading| heading.at < n).checked_sub(1);
         let first = last.map(|nth| &self.headings[nth]);
         std::iter::successors(first, |heading| heading.parent.map(|nth| &self.headings[nth]))
+    }
+
+    /// The sentence of the heading above sentence `n`.
+    pub(super) fn nearest_heading(&self, n: usize) -> Option<usize> {
+        self.above(n).next().map(|heading| heading.at)
     }
 
     /// The words of the headings above sentence `n`, and of the names that it is about although no heading has them.
@@ -161,23 +185,26 @@ impl Sections {
         names.flat_map(|name| &name.ids).copied().collect()
     }
 
-    /// Sentence `n` after the heading that says what it is about and, if `with_nearest`, after the nearest heading, for comparing its
-    /// meaning: "Kestrel 45: Noise: It makes 47 dB."
-    pub(super) fn with_headings(
-        &self,
-        page: &Page,
-        n: usize,
-        claim: &str,
-        with_nearest: bool,
-    ) -> String {
-        let Some(naming) = self.naming(n).filter(|naming| Some(*naming) != self.title) else {
-            return claim.to_owned();
+    /// Sentence `n`, as `claim` has it, with the title, the headings that say what it is about and the sentence before it.
+    pub(super) fn in_context(&self, page: &Page, n: usize, claim: String) -> SentenceInContext {
+        let begin = |text: &str| {
+            let words = text.trim_end_matches(['.', ':', ' ']).split_whitespace();
+            words.take(MAX_HEADING_WORDS).collect::<Vec<_>>().join(" ")
         };
-        let nearest = self.above(n).next().map(|heading| heading.at);
-        let nearest = nearest.filter(|at| with_nearest && *at != naming);
-        let above = std::iter::once(naming).chain(nearest);
-        let above = above.map(|at| page.sentence(at).trim_end_matches(['.', ':']));
-        above.chain([claim]).collect::<Vec<_>>().join(": ")
+        let nearest = self.nearest_heading(n);
+        let naming = self.naming(n).filter(|at| Some(*at) != nearest && Some(*at) != self.title);
+        let headings = [naming, nearest].into_iter().flatten().map(|at| begin(page.sentence(at)));
+        let before = sentence_before(page, n).map(|at| {
+            let words: Vec<&str> = page.sentence(at).split_whitespace().collect();
+            let from = words.len().saturating_sub(MAX_WORDS_BEFORE);
+            format!("{} ", words[from..].join(" "))
+        });
+        SentenceInContext {
+            title: begin(&page.title),
+            headings: headings.map(|heading| format!("{heading}: ")).collect(),
+            before: before.unwrap_or_default(),
+            text: claim,
+        }
     }
 
     /// The heading above sentence `n`, whose words are `own`, that names what the sentence is about and the sentence does not.

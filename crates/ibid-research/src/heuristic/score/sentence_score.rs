@@ -8,7 +8,7 @@ use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
-    CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, DISSIMILAR_WEIGHT,
+    ANSWERING_SECTION, CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, DISSIMILAR_WEIGHT,
     EARLY_BONUS_HALF_SENTENCES, FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT,
     FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
     JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
@@ -85,6 +85,7 @@ impl RelevanceScorer {
         let poisoned = self.orders.injected_sentences(page, taken_in);
         let elsewhere = self.far_from_subject(lines);
         let mut fit_sentences: Vec<usize> = Vec::new();
+        let answering = self.answering_section(page, lines);
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0_f32, 0.0_f32, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
@@ -94,7 +95,8 @@ impl RelevanceScorer {
                 continue;
             }
             // A member of a list under a heading that asks the question answers, however short.
-            let member = if headed.max(led) > 0.0 { member_fitness(page, *n) } else { None };
+            let asked = headed.max(led) > 0.0 || answering == Some(sections.nearest_heading(*n));
+            let member = if asked { member_fitness(page, *n) } else { None };
             let fit = fitness(page, *n, &seen, &self.words.sentence);
             let fit = fit.map_or(member, |fit| Some(member.map_or(fit, |it| fit.max(it))));
             match fit {
@@ -115,7 +117,7 @@ impl RelevanceScorer {
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
-                    let compared = self.compared_text(page, sections, &lines.lines[at]);
+                    let compared = self.in_context(page, sections, *n).whole();
                     let around = SentenceContext::new(lines, at, &headings);
                     let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let sound = |index: &usize| !poisoned.contains(index);
@@ -129,6 +131,8 @@ impl RelevanceScorer {
                     }
                     let in_list = page.sentences()[*n].kind == BlockKind::ListItem;
                     let strength: f32 = if in_list { headed.max(led) } else { headed };
+                    let answers = in_list && answering == Some(sections.nearest_heading(*n));
+                    let strength = if answers { strength.max(ANSWERING_SECTION) } else { strength };
                     if strength > 0.0 && *n != 0 {
                         self.note_headed(reading.source, page, *n, strength);
                     }
@@ -204,10 +208,11 @@ impl RelevanceScorer {
         context.sort_unstable();
         context.dedup();
         let similarity = self.similarity(&around.compared);
-        // What means what is asked need not name the subject, but has a name and a word of the question, or a related one.
-        let meant = similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)
-            && self.names_asked(&around.wide)
-            && (around.headed > 0.0 || self.coverage(&self.question, own) > 0.0);
+        // What means what is asked need have no word of the question, but has its name, or one of its context has.
+        let nearest = self.is_nearest(&around.compared);
+        let meant = nearest
+            || similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)
+                && self.names_asked(&around.wide);
         let on_subject = meant
             || around.headed > 0.0
             || self.matches_subject(&context, &around.wide)
@@ -302,6 +307,10 @@ impl RelevanceScorer {
         for item_matcher in &self.item_matchers {
             let by_words = self.item_score(item_matcher, &view)?;
             let score = by_words.max(meaning_score(item_matcher, &view)) * span.fit;
+            let nearest = item_matcher.core
+                && item_matcher.facet.is_some()
+                && self.is_nearest(&around.compared);
+            let score = if nearest { score.max(MIN_EVIDENCE_SCORE) } else { score };
             if score >= MIN_EVIDENCE_SCORE {
                 items.push((item_matcher.item, score.min(1.0)));
             }

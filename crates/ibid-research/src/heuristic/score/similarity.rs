@@ -2,15 +2,18 @@
 use std::collections::HashSet;
 
 use crate::heuristic::sentence::{SentenceText, claim_text, fitness};
-
 use crate::thresholds::{
-    MIN_MEMBER_SIMILARITY, SHARED_WORDS_MEANING, SURE_ANSWER, UNKNOWN_THING_ANSWER,
+    MIN_ANSWER_PROBABILITY, MIN_MEMBER_SIMILARITY, MIN_NEAREST_PROBABILITY, SHARED_WORDS_MEANING,
+    SURE_ANSWER, UNKNOWN_THING_ANSWER,
 };
 
+use ibid_core::domain::{BlockKind, Page, QuestionKind};
+use ibid_core::ports::SentenceInContext;
+
+use super::item_matchers::ItemMatcher;
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::sections::Sections;
-use ibid_core::domain::Page;
 
 /// Sentences that are compared in one round.
 const MAX_COMPARED: usize = 400;
@@ -20,17 +23,17 @@ impl RelevanceScorer {
     pub(crate) fn sentences_to_compare<'p>(
         &self,
         pages: impl Iterator<Item = (&'p PageInput<'p>, &'p PageSentences)>,
-    ) -> Vec<String> {
+    ) -> Vec<SentenceInContext> {
         let words = &self.words.sentence;
         let mut seen = HashSet::new();
-        let of_pages: Vec<Vec<String>> = pages
+        let of_pages: Vec<Vec<SentenceInContext>> = pages
             .map(|(input, sentences)| {
                 let page = input.page;
                 let fit = |n: &&usize| {
                     fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
                 };
                 let lines = sentences.lines.iter().filter(|line| fit(&&line.0));
-                lines.map(|line| self.compared_text(page, &sentences.sections, line)).collect()
+                lines.map(|line| self.in_context(page, &sentences.sections, line.0)).collect()
             })
             .collect();
         // A sentence of each page in turn, so that a long page leaves room for the others.
@@ -38,22 +41,22 @@ impl RelevanceScorer {
         let texts =
             (0..longest).flat_map(|nth| of_pages.iter().filter_map(move |page| page.get(nth)));
         texts
-            .filter(|text| !self.compared.similarity.contains_key(*text) && seen.insert(*text))
+            .filter(|text| {
+                !self.compared.similarity.contains_key(&text.whole()) && seen.insert(*text)
+            })
             .take(MAX_COMPARED)
             .cloned()
             .collect()
     }
 
-    /// What of a sentence is compared with the question: its claim after the heading with its subject, and after the nearest heading
-    /// if it has none of the words asked for.
-    pub(super) fn compared_text(
+    /// What is compared with the question: the claim of a sentence in its context.
+    pub(super) fn in_context(
         &self,
         page: &Page,
         sections: &Sections,
-        (n, ids): &(usize, Vec<u32>),
-    ) -> String {
-        let claim = claim_text(page.sentence(*n), &self.words.sentence);
-        sections.with_headings(page, *n, &claim, self.coverage(&self.aspect, ids) == 0.0)
+        n: usize,
+    ) -> SentenceInContext {
+        sections.in_context(page, n, claim_text(page.sentence(n), &self.words.sentence))
     }
 
     /// Whether a thing that the question names is named nowhere on the pages read, in these words or related ones. What the pages say is
@@ -84,7 +87,7 @@ impl RelevanceScorer {
     /// fail, what means something else counts less.
     pub(crate) fn learn_similarity(
         &mut self,
-        claims: Vec<String>,
+        sentences: &[SentenceInContext],
         similarity: Vec<f32>,
         words_fail: bool,
     ) {
@@ -92,7 +95,8 @@ impl RelevanceScorer {
         let least = if self.asks_of_unknown_thing() { UNKNOWN_THING_ANSWER } else { SURE_ANSWER };
         let known = self.compared.best.max(least);
         self.compared.best = similarity.iter().copied().fold(known, f32::max);
-        self.compared.similarity.extend(claims.into_iter().zip(similarity));
+        let claims = sentences.iter().map(SentenceInContext::whole);
+        self.compared.similarity.extend(claims.zip(similarity));
     }
 
     /// The factor for a sentence that neither means what is asked nor has its words, down to `least`. It is 1 where the words asked for
@@ -125,6 +129,43 @@ impl RelevanceScorer {
     /// The probability that a claim answers the question: 0 if it was among the claims but not read, `None` if it was not.
     pub(crate) fn answer_probability(&self, claim: &str) -> Option<f32> {
         self.compared.similarity.get(claim).copied()
+    }
+
+    /// For steps and lists, the heading of the section of a page with the sentence that is likeliest to answer, if it may and is no
+    /// item itself: the list below it is what is asked for. `None` on other pages; `Some(None)` is what stands above all headings.
+    pub(super) fn answering_section(
+        &self,
+        page: &Page,
+        lines: &PageSentences,
+    ) -> Option<Option<usize>> {
+        let asked = |it: &ItemMatcher| {
+            it.core
+                && it.facet.is_some()
+                && matches!(it.kind, QuestionKind::HowTo | QuestionKind::List)
+        };
+        if !self.item_matchers.iter().any(asked) {
+            return None;
+        }
+        let answers = |n: &usize| {
+            let compared = self.in_context(page, &lines.sections, *n).whole();
+            page.sentences()[*n].kind != BlockKind::ListItem
+                && self.is_nearest(&compared)
+                && self.answer_probability(&compared) >= Some(MIN_ANSWER_PROBABILITY)
+        };
+        let places = lines.lines.iter().map(|line| line.0);
+        places.into_iter().find(answers).map(|n| lines.sections.nearest_heading(n))
+    }
+
+    /// Whether nothing that was compared is likelier to answer than this claim, and it may: it is at least what comes nearest.
+    pub(crate) fn is_nearest(&self, claim: &str) -> bool {
+        let best =
+            self.compared.similarity.values().copied().fold(MIN_NEAREST_PROBABILITY, f32::max);
+        self.answer_probability(claim).is_some_and(|it| it >= best)
+    }
+
+    /// Whether a claim means what is asked, in whatever words, or comes nearest to it of all that was read.
+    pub(crate) fn is_meant(&self, claim: &str) -> bool {
+        self.is_nearest(claim) || self.answer_probability(claim) >= Some(MIN_ANSWER_PROBABILITY)
     }
 
     /// Gives a claim of several sentences the similarity of one of them.

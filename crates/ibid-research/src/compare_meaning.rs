@@ -1,11 +1,17 @@
 //! Finds evidence by meaning.
-use ibid_core::domain::Evidence;
+use ibid_core::domain::{Evidence, QuestionKind};
 use ibid_core::ports::{EventLog, Ranker};
 use ibid_core::record::{Event, LogSource};
 use ibid_core::{ErrorKind, Result};
 
 use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
 use crate::thresholds::MIN_FOUND_ASPECT;
+
+/// Whether the meaning of sentences may tell more than their words: steps seldom mean by themselves what is asked, so they are
+/// compared only where none of the evidence has most of the words asked for.
+pub(crate) fn needs_meaning(kind: QuestionKind, words_fail: bool) -> bool {
+    words_fail || kind != QuestionKind::HowTo
+}
 
 /// Whether none of the evidence has most of the words asked for: the pages may say it in others.
 pub(crate) fn lacks_lexical_match<'e>(

@@ -382,7 +382,7 @@ pub(crate) const MIN_DIRECT_ANSWER_WEIGHT: f32 = 0.55;
 /// Share of the question's words, unweighted, above which a sentence answers it directly.
 pub(crate) const MIN_DIRECT_ANSWER_WORDS: f32 = 0.7;
 /// How far a sentence must mean what is asked, where that was compared, to answer it directly.
-pub(crate) const MIN_DIRECT_SIMILARITY: f32 = 0.3;
+pub(crate) const MIN_DIRECT_SIMILARITY: f32 = 0.2;
 /// The fit of a sentence that denies something, to a question for a date: "it was not built in 1925".
 pub(crate) const DENIED_DATE_FIT: f32 = 0.2;
 /// Probability of an answer, by the model that compares meaning, below which a sentence is only near the question. Of 19 everyday

@@ -18,7 +18,7 @@ use super::ask::{
 };
 use super::attribution::{self, SupportLevel};
 use super::catch_item::catch_item;
-use super::compare_meaning::{compare_meaning, lacks_lexical_match};
+use super::compare_meaning::{compare_meaning, lacks_lexical_match, needs_meaning};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
@@ -122,7 +122,8 @@ pub(crate) async fn find_evidence(
     let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
     let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
     let words_fail = lacks_lexical_match(scorer, found);
-    if let Some(ranker) = round.ranker.filter(|_| !by_model) {
+    let compares = !by_model && needs_meaning(round.brief.kind, words_fail);
+    if let Some(ranker) = round.ranker.filter(|_| compares) {
         let pages = weighed.iter().map(|page| (&page.input, &page.sentences));
         if compare_meaning(round.log, ranker, (scorer, words_fail), pages).await? {
             for page in &mut weighed {

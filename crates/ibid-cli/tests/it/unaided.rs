@@ -91,10 +91,11 @@ fn report(question: &str) -> String {
     desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out
 }
 
-/// Its short answer.
+/// Its short answer, in one line or as a list.
 fn short(report: &str) -> &str {
-    let line = report.lines().find(|line| line.starts_with("> **Short answer"));
-    line.unwrap_or_default()
+    let from = report.find("> **Short answer").unwrap_or(report.len());
+    let whole = &report[from..];
+    &whole[..whole.find("> **Confidence").unwrap_or(whole.len())]
 }
 
 #[test]

@@ -153,10 +153,14 @@ fn worth_by_meaning(
     let text = &it.point.text;
     let words = scorer.aspect_words_share(text).max(heading);
     let mut worth = it.worth * scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
-    if scorer.was_compared(text) {
+    // What has all words asked for loses nothing where words are found.
+    if scorer.was_compared(text) && (scorer.words_failed() || words < 1.0) {
         worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;
     }
-    worth += MEANT_BONUS * it.probability.unwrap_or_default();
+    // Where words fail, what surely means what is asked leads.
+    if scorer.words_failed() {
+        worth += MEANT_BONUS * it.probability.unwrap_or_default();
+    }
     // What has the words asked for is ranked by them.
     if !formless {
         worth += SIMILAR_BONUS * similar * (1.0 - words);

@@ -163,6 +163,11 @@ impl RelevanceScorer {
         self.answer_probability(claim).is_some_and(|it| it >= best)
     }
 
+    /// Whether no evidence had most of the words asked for in a round.
+    pub(crate) fn words_failed(&self) -> bool {
+        self.compared.words_fail
+    }
+
     /// Whether a claim means what is asked, in whatever words, or comes nearest to it of all that was read.
     pub(crate) fn is_meant(&self, claim: &str) -> bool {
         self.is_nearest(claim) || self.answer_probability(claim) >= Some(MIN_ANSWER_PROBABILITY)

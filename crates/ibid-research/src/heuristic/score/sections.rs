@@ -9,6 +9,8 @@ use ibid_core::ports::SentenceInContext;
 /// Words of a title or heading that are compared with the question before a sentence, and the last ones of the sentence before it.
 const MAX_HEADING_WORDS: usize = 12;
 const MAX_WORDS_BEFORE: usize = 30;
+/// Items between one and the line that leads to their list.
+const MAX_LIST_REACH: usize = 50;
 
 /// A heading other than the title.
 pub(super) struct SectionHeading {
@@ -112,7 +114,10 @@ fn sentence_before(page: &Page, n: usize) -> Option<usize> {
     let kind = |at: usize| page.sentences()[at].kind;
     let before = n.checked_sub(1)?;
     let above = match kind(n) {
-        BlockKind::ListItem => (0..n).rev().find(|at| kind(*at) != BlockKind::ListItem)?,
+        BlockKind::ListItem => {
+            let mut above = (0..n).rev().take(MAX_LIST_REACH);
+            above.find(|at| kind(*at) != BlockKind::ListItem).unwrap_or(before)
+        }
         _ => before,
     };
     let leads = page.sentence(above).trim_end().ends_with(':');

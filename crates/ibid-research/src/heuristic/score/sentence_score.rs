@@ -208,7 +208,7 @@ impl RelevanceScorer {
         context.sort_unstable();
         context.dedup();
         let similarity = self.similarity(&around.compared);
-        // What means what is asked need have no word of the question, but has its name, or one of its context has.
+        // What means what is asked needs no word of the question, but it or its context has the name that the question has.
         let nearest = self.is_nearest(&around.compared);
         let meant = nearest
             || similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)

@@ -158,9 +158,9 @@ impl RelevanceScorer {
 
     /// Whether nothing that was compared is likelier to answer than this claim, and it may: it is at least what comes nearest.
     pub(crate) fn is_nearest(&self, claim: &str) -> bool {
-        let best =
-            self.compared.similarity.values().copied().fold(MIN_NEAREST_PROBABILITY, f32::max);
-        self.answer_probability(claim).is_some_and(|it| it >= best)
+        let all = || self.compared.similarity.values().copied();
+        self.answer_probability(claim)
+            .is_some_and(|it| it >= MIN_NEAREST_PROBABILITY && it >= all().fold(0.0, f32::max))
     }
 
     /// Whether no evidence had most of the words asked for in a round.

@@ -53,9 +53,8 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
             let sentences = paragraph.iter().map(|claim| page.sentence(claim)).collect::<Vec<_>>();
             match section.layout {
                 SectionLayout::Prose => page.text("", &sentences.join(" ")),
-                SectionLayout::List => sentences.iter().for_each(|it| page.text("- ", it)),
-                SectionLayout::Steps => {
-                    (1..).zip(&sentences).for_each(|(nth, it)| page.text(&format!("{nth}. "), it));
+                layout => {
+                    (1..).zip(&sentences).for_each(|(nth, it)| page.text(&layout.marker(nth), it));
                 }
             }
             page.gap();
@@ -102,11 +101,7 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
         }
         layout => {
             for (nth, it) in (1..).zip(&text) {
-                let mark = if layout == SectionLayout::Steps {
-                    format!("{nth}. ")
-                } else {
-                    "- ".to_owned()
-                };
+                let mark = layout.marker(nth);
                 let further = format!("{bar}{}", " ".repeat(mark.len()));
                 page.set(&format!("{bar}{mark}"), &further, it);
             }

@@ -292,7 +292,7 @@ impl DocumentBuilder<'_> {
         let item = |(nth, claim): (usize, &Claim)| {
             let mut spans = self.sentences(std::slice::from_ref(claim));
             if layout == SectionLayout::Steps {
-                spans.insert(0, text(format!("{nth}. ")));
+                spans.insert(0, text(layout.marker(nth)));
                 return DocumentBlock::Paragraph { spans };
             }
             DocumentBlock::Item { spans }

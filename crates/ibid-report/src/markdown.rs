@@ -77,11 +77,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
 /// Sentences as the items of a list, numbered if they are steps.
 fn items(out: &mut String, layout: SectionLayout, claims: &[Claim], notes: &Footnotes<'_>) {
     for (nth, claim) in (1..).zip(claims) {
-        let text = sentences(std::slice::from_ref(claim), notes);
-        let _ = match layout {
-            SectionLayout::Steps => writeln!(out, "{nth}. {text}"),
-            _ => writeln!(out, "- {text}"),
-        };
+        let _ = writeln!(out, "{}{}", layout.marker(nth), sentence(claim, notes));
     }
     out.push('\n');
 }

@@ -119,10 +119,10 @@ pub(crate) const MIN_MEANT_SIMILARITY: f32 = 0.5;
 pub(crate) const MIN_MEMBER_SIMILARITY: f32 = 0.2;
 /// Probability from which the best sentence surely answers, so that the others are measured by it.
 pub(crate) const SURE_ANSWER: f32 = 0.4;
-/// Probability of an answer, by that model, from which a sentence answers directly whatever its words are. Of 17 everyday questions
-/// on small folders of documents whose short answer it had read, the seven from .71 were six answers and one that is none.
+/// Probability of an answer from which a sentence answers directly whatever its words are. Of 88 everyday questions on eight small
+/// folders, the likeliest sentence was the expected one for eight of the 14 from there.
 pub(crate) const DIRECT_ANSWER_PROBABILITY: f32 = 0.7;
-/// As [`MIN_ANSWER_PROBABILITY`], where no page names a thing that the question names: over 1, so that only what is next to certain is evidence.
+/// The same where no page names a thing that the question names.
 pub(crate) const UNKNOWN_THING_ANSWER: f32 = 0.8;
 /// What the words asked for say of the meaning of a sentence, next to its similarity.
 pub(crate) const SHARED_WORDS_MEANING: f32 = 0.4;
@@ -385,8 +385,8 @@ pub(crate) const MIN_DIRECT_ANSWER_WORDS: f32 = 0.7;
 pub(crate) const MIN_DIRECT_SIMILARITY: f32 = 0.2;
 /// The fit of a sentence that denies something, to a question for a date: "it was not built in 1925".
 pub(crate) const DENIED_DATE_FIT: f32 = 0.2;
-/// Probability of an answer, by the model that compares meaning, below which a sentence is only near the question. Of 19 everyday
-/// questions on the sample library, the short answers of the five below it answered nothing (0.11 to 0.27); those above it, from 0.35.
+/// Probability of an answer, by the model that compares meaning, below which a sentence is only near the question. Of 16 everyday
+/// questions that eight small folders do not answer, the likeliest sentence is below it for nine.
 pub(crate) const MIN_ANSWER_PROBABILITY: f32 = 0.3;
 /// The same where no page names a thing that the question names.
 pub(crate) const SURE_ANSWER_PROBABILITY: f32 = 0.6;

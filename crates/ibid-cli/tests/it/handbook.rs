@@ -156,3 +156,66 @@ fn yes_or_no_on_a_thing_that_is_named_nowhere_is_no_answer() {
     let told = desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]);
     assert!(!told.out.contains("**Short answer"), "{}", told.out);
 }
+
+/// Common questions in the terms of HTML, minutes with requests and persons, and a list below the line that leads to it.
+fn club() -> TestHome {
+    let desk = TestHome::new();
+    desk.write(
+        "club/faq.html",
+        "<html><head><title>Heron kettle help</title></head><body><main><h1>Heron kettle help</h1><dl>\
+         <dt>Is the lid dishwasher safe?</dt><dd>No, it warps and may crack. Warm water is enough.</dd>\
+         <dt>Do you sell spare coils?</dt><dd>We do not. A mender near you has them.</dd>\
+         <dt>Can I send it back?</dt><dd>Within thirty days, clean and in its carton.</dd></dl></main></body></html>",
+    );
+    desk.write(
+        "club/minutes.txt",
+        "Minutes of the tea club, 3 May 2024\n\nPresent: Anna Hall (chair), Mr Reed, Mrs Lindner\n\nMrs Lindner proposed that \
+         fees go up to 14 euros. Please tell the chair by June if you cannot pay.\n\nMr Reed asked whether bred leeches could be \
+         put into the old well. Mrs Lindner said no, as they would only feed the herons; two dry summers were needed first.\n",
+    );
+    desk.write(
+        "club/newcomers.md",
+        "# For newcomers\n\n## Things you can borrow\n\nThere are, from the shelf behind the bar:\n\n- two samovars\n- a scale for \
+         leaves, against a deposit\n- cups, as many as you can carry\n\nSign the book and bring all back the same day.\n",
+    );
+    desk
+}
+
+fn ask_club(desk: &TestHome, question: &str) -> Value {
+    let folder = desk.path("club").to_string_lossy().into_owned();
+    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json()
+}
+
+#[test]
+fn a_sentence_answers_with_the_heading_and_the_sentence_before_it() {
+    let desk = club();
+    for (question, answer) in [
+        ("Can the lid go in the dishwasher?", "No, it warps and may crack."),
+        (
+            "Why won't the club release captive-bred leeches in the well?",
+            "as they would only feed the herons",
+        ),
+    ] {
+        let told = ask_club(&desk, question);
+        assert!(short(&told).contains(answer), "{question}: {told}");
+    }
+}
+
+#[test]
+fn the_list_below_the_line_that_answers_is_told_one_a_line() {
+    let desk = club();
+    let folder = desk.path("club").display().to_string();
+    let question = "Which things can members borrow?";
+    let told = desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out;
+    let listed = "> - two samovars. [[1]](#src-1)[^q1]\n> - a scale for leaves, against a deposit. [[1]](#src-1)[^q2]\n> - cups, as";
+    assert!(told.contains(listed), "{told}");
+    let shown = desk.ibid(&["show", "last"]).out;
+    assert!(shown.contains("- two samovars.") && shown.contains("- cups, as many"), "{shown}");
+}
+
+#[test]
+fn requests_and_persons_of_minutes_are_no_orders() {
+    let desk = club();
+    let it = ask_club(&desk, "Who proposed that fees go up?");
+    assert!(short(&it).contains("Mrs Lindner proposed that fees go up to 14 euros."), "{it}");
+}

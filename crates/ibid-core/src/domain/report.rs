@@ -146,6 +146,15 @@ pub enum SectionLayout {
 }
 
 impl SectionLayout {
+    /// What stands before sentence `nth`, from 1: nothing, a dash or its number, and a space.
+    pub fn marker(self, nth: usize) -> String {
+        match self {
+            SectionLayout::Prose => String::new(),
+            SectionLayout::List => "- ".to_owned(),
+            SectionLayout::Steps => format!("{nth}. "),
+        }
+    }
+
     /// Whether it is running text.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_prose(&self) -> bool {
@@ -446,7 +455,16 @@ impl Report {
                 claims.iter().map(|claim| cited(claim.text(), claim.citations())).collect();
             sentences.join(" ")
         };
-        let mut parts = vec![joined(&self.short)];
+        let short = match self.short_layout() {
+            SectionLayout::Prose => joined(&self.short),
+            layout => {
+                let item = |(nth, claim): (usize, &Claim)| {
+                    format!("{}{}", layout.marker(nth), cited(claim.text(), claim.citations()))
+                };
+                (1..).zip(&self.short).map(item).collect::<Vec<_>>().join("\n")
+            }
+        };
+        let mut parts = vec![short];
         let findings = self.findings.iter().map(|finding| &finding.claim);
         let findings = findings.map(|it| format!("- {}", cited(it.text(), it.citations())));
         parts.push(findings.collect::<Vec<_>>().join("\n"));

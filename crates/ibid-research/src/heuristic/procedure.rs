@@ -123,8 +123,9 @@ pub(crate) fn short_answer<'a>(
             && it.worth >= (top.worth * MIN_SUMMARY_WORTH_SHARE).max(MIN_ANSWER_WORTH)
     };
     let summary = ranked.iter().find(sums_up);
-    // Steps are all told; of what is summed up, the beginning is enough.
-    let whole = listed && (kind == QuestionKind::HowTo || summary.is_none());
+    // Steps are all told, and so is a list without the line that leads to it; of what is summed up, the beginning is enough.
+    let leads_on = |it: &RankedPoint<'_>| place(notes, it.point).1 + 1 == begins;
+    let whole = listed && (kind == QuestionKind::HowTo || summary.is_none_or(leads_on));
     let (mut room, most, summary) = match whole {
         true => (LIST_WORDS, MAX_LISTED, None),
         false => (words, MIN_LISTED, summary),

@@ -1,5 +1,7 @@
 //! Scores how well a report answers its question, by counting.
-use ibid_core::domain::{Coverage, ItemId, OpenItem, OutputMode, QualityPart, Report};
+use ibid_core::domain::{
+    Coverage, ItemId, OpenItem, OutputMode, QualityPart, Report, SectionLayout,
+};
 use ibid_core::record::Run;
 
 /// The parts of the answer's quality.
@@ -93,8 +95,9 @@ fn is_about_item(run: &Run, it: &OpenItem, gap: ItemId) -> bool {
     it.item == Some(gap) || item.is_some_and(|item| named(&item.heading))
 }
 
-/// Maximum number of words of a short answer.
+/// Maximum number of words of a short answer, and of one that is a list.
 const SHORT_WORDS: usize = 60;
+const SHORT_LIST_WORDS: usize = 100;
 
 /// Whether there is a short answer, and whether it is short.
 fn short(report: &Report) -> QualityPart {
@@ -105,13 +108,14 @@ fn short(report: &Report) -> QualityPart {
             claims.map(|claim| claim.text().split_whitespace().count()).sum()
         }
     };
+    let most = match report.short_layout() {
+        SectionLayout::Prose => SHORT_WORDS,
+        _ => SHORT_LIST_WORDS,
+    };
     let (score, why) = match words {
         0 => (0.0, "no short answer".to_owned()),
-        n if n <= SHORT_WORDS => (1.0, format!("a short answer of {n} words")),
-        n => (
-            SHORT_WORDS as f64 / n as f64,
-            format!("a short answer of {n} words, of at most {SHORT_WORDS}"),
-        ),
+        n if n <= most => (1.0, format!("a short answer of {n} words")),
+        n => (most as f64 / n as f64, format!("a short answer of {n} words, of at most {most}")),
     };
     score_part("short_answer", 0.1, score, why)
 }

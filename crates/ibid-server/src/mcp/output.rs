@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::protocol::{McpResult, complete_result};
-use ibid_core::domain::{Claim, CoverageRow, Hit, OutputMode, Report};
+use ibid_core::domain::{Claim, CoverageRow, Hit, OutputMode, Report, SectionLayout};
 use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::citation_spans::text_with_citations;
@@ -73,7 +73,17 @@ pub(super) fn summary(report: &Report) -> String {
     if report.mode == OutputMode::Answer {
         return text_with_citations(report).0;
     }
-    claims_text(&report.short).chars().take(MAX_SUMMARY_CHARS).collect()
+    let layout = report.short_layout();
+    let text = match layout {
+        SectionLayout::Prose => claims_text(&report.short),
+        _ => {
+            let item = |(nth, claim): (usize, &Claim)| {
+                format!("{}{}", layout.marker(nth), claims_text(std::slice::from_ref(claim)))
+            };
+            (1..).zip(&report.short).map(item).collect::<Vec<_>>().join("\n")
+        }
+    };
+    text.chars().take(MAX_SUMMARY_CHARS).collect()
 }
 
 /// The text of one section. `wanted` is `section:N`, from 1.

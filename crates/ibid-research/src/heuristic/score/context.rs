@@ -44,6 +44,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) antecedent: Option<usize>,
     /// What was compared with the question: its claim after the headings that say what it is about.
     pub(super) compared: String,
+    /// Whether nothing that was compared is likelier to answer.
+    pub(super) nearest: bool,
     /// Title, heading, the page's first sentences and those before; for a short page, all of it.
     pub(super) wide: Vec<u32>,
     /// Title and heading.
@@ -88,6 +90,7 @@ impl<'a> SentenceContext<'a> {
             subject: None,
             antecedent: None,
             compared: String::new(),
+            nearest: false,
             wide,
             topic,
             casing: &lines.casing,

@@ -123,8 +123,15 @@ impl RelevanceScorer {
                     let sound = |index: &usize| !poisoned.contains(index);
                     let subject = sections.subject_of(*n, own).filter(sound);
                     let antecedent = sections.antecedent_of(*n).filter(sound);
-                    let around =
-                        SentenceContext { before, subject, antecedent, compared, ..around };
+                    let nearest = self.is_nearest(&compared);
+                    let around = SentenceContext {
+                        before,
+                        subject,
+                        antecedent,
+                        compared,
+                        nearest,
+                        ..around
+                    };
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
@@ -209,8 +216,7 @@ impl RelevanceScorer {
         context.dedup();
         let similarity = self.similarity(&around.compared);
         // What means what is asked needs no word of the question, but it or its context has the name that the question has.
-        let nearest = self.is_nearest(&around.compared);
-        let meant = nearest
+        let meant = around.nearest
             || similarity.is_some_and(|it| it >= MIN_MEANT_SIMILARITY)
                 && self.names_asked(&around.wide);
         let on_subject = meant
@@ -307,10 +313,8 @@ impl RelevanceScorer {
         for item_matcher in &self.item_matchers {
             let by_words = self.item_score(item_matcher, &view)?;
             let score = by_words.max(meaning_score(item_matcher, &view)) * span.fit;
-            let nearest = item_matcher.core
-                && item_matcher.facet.is_some()
-                && self.is_nearest(&around.compared);
-            let score = if nearest { score.max(MIN_EVIDENCE_SCORE) } else { score };
+            let asks = item_matcher.core && item_matcher.facet.is_some();
+            let score = if around.nearest && asks { score.max(MIN_EVIDENCE_SCORE) } else { score };
             if score >= MIN_EVIDENCE_SCORE {
                 items.push((item_matcher.item, score.min(1.0)));
             }

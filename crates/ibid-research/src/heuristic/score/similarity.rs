@@ -30,7 +30,10 @@ impl RelevanceScorer {
             .map(|(input, sentences)| {
                 let page = input.page;
                 let fit = |n: &&usize| {
-                    fitness(page, **n, &SentenceText::new(page.sentence(**n)), words).is_some()
+                    let seen = SentenceText::new(page.sentence(**n));
+                    // "Mr Hall asked whether" is as near to the question as its reply.
+                    fitness(page, **n, &seen, words).is_some()
+                        && !words.reported_question.any_in(&seen.spaced)
                 };
                 let lines = sentences.lines.iter().filter(|line| fit(&&line.0));
                 lines.map(|line| self.in_context(page, &sentences.sections, line.0)).collect()

@@ -1,4 +1,6 @@
 //! Scores the sentences of a page: which are evidence, and for which items.
+use std::collections::BTreeSet;
+
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
@@ -117,21 +119,8 @@ impl RelevanceScorer {
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
-                    let compared = self.in_context(page, sections, *n).whole();
                     let around = SentenceContext::new(lines, at, &headings);
-                    let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
-                    let sound = |index: &usize| !poisoned.contains(index);
-                    let subject = sections.subject_of(*n, own).filter(sound);
-                    let antecedent = sections.antecedent_of(*n).filter(sound);
-                    let nearest = self.is_nearest(&compared);
-                    let around = SentenceContext {
-                        before,
-                        subject,
-                        antecedent,
-                        compared,
-                        nearest,
-                        ..around
-                    };
+                    let around = self.neighbours(page, lines, at, (&poisoned, around));
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
@@ -165,6 +154,29 @@ impl RelevanceScorer {
         }
         out.evidence.extend(self.table_rows(reading, round));
         Ok(out)
+    }
+
+    /// The context of a sentence with its neighbours that give no orders, and what it means there.
+    fn neighbours<'a>(
+        &mut self,
+        page: &'a Page,
+        lines: &'a PageSentences,
+        at: usize,
+        (poisoned, around): (&BTreeSet<usize>, SentenceContext<'a>),
+    ) -> SentenceContext<'a> {
+        let (n, own) = &lines.lines[at];
+        let sections = &lines.sections;
+        let sound = |index: &usize| !poisoned.contains(index);
+        let compared = self.in_context(page, sections, *n).whole();
+        let nearest = self.is_nearest(&compared);
+        SentenceContext {
+            before: n.checked_sub(1).filter(sound),
+            subject: sections.subject_of(*n, own).filter(sound),
+            antecedent: sections.antecedent_of(*n).filter(sound),
+            compared,
+            nearest,
+            ..around
+        }
     }
 
     /// The rows of tables that answer an item, without those that give orders.

@@ -57,10 +57,23 @@ fn restrict_permissions(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates an empty file, or uses the existing one, accessible only by its owner.
+/// Creates an empty file, or uses the existing one, accessible only by its owner. It waits for no pipe and follows no link, so
+/// that no other file is changed.
+///
+/// # Errors
+/// `InvalidInput` if `path` is not a regular file; otherwise errors of the system, for example for a link.
 pub fn create_private_file(path: &Path) -> io::Result<()> {
-    private_options().truncate(false).open(path)?;
-    restrict_permissions(path)
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = private_options();
+    let file = options.truncate(false).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file"));
+    }
+    match metadata.permissions().mode() {
+        mode if mode & 0o077 == 0 => Ok(()),
+        mode => file.set_permissions(Permissions::from_mode(mode & 0o700)),
+    }
 }
 
 /// Options for creating a file that only its owner can access.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ibid_core::Result;
-use ibid_core::ports::{Embedder, VectorIndex};
+use ibid_core::ports::{Embedder, PassageVector, VectorIndex};
 use ibid_extract::ExtractLimits;
 use ibid_index::folder::{Filter, Folder, FolderOptions, SemanticIndex};
 use ibid_index::semantic::SqliteVectors;
@@ -200,6 +200,76 @@ fn a_damaged_file_of_vectors_ends_no_question_and_is_made_anew() {
         added(&desk, &folder);
         assert_eq!(added(&desk, &folder), 0, "{what}");
     }
+}
+
+#[test]
+fn what_stands_in_the_place_of_the_file_of_vectors_ends_no_question_and_is_left_as_it_was() {
+    let desk = TestHome::new();
+    let folder = papers(&desk);
+    added(&desk, &folder);
+    let file = desk.path("home/.cache/ibid/vectors.db");
+    let ask = |what: &str| {
+        let asked = ["How long do cork roofs last?", "--folder", &folder, "--model", "none"];
+        let run = desk.ibid(&asked);
+        assert_eq!(run.code, 0, "{what}: {}", run.err);
+    };
+    // No writer ever opens the pipe, and the others belong to somebody else.
+    std::fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    ask("a pipe");
+    assert!(file.metadata().unwrap().is_file(), "it is replaced");
+    for (what, held) in [("an empty file", ""), ("a file of words", "My notes.")] {
+        let other = desk.path("other.txt");
+        std::fs::write(&other, held).unwrap();
+        for place in ["vectors.db", "vectors.db-wal"] {
+            let place = file.with_file_name(place);
+            let _ = std::fs::remove_file(&place);
+            std::os::unix::fs::symlink(&other, &place).unwrap();
+            ask(what);
+            assert_eq!(std::fs::read_to_string(&other).unwrap(), held, "{what}");
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(desk.path("nowhere"), &file).unwrap();
+    ask("a link to nothing");
+    assert!(!desk.path("nowhere").exists());
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    ask("a directory");
+    assert!(file.is_dir());
+    let add = desk.ibid(&["index", "add", &folder, "-q"]);
+    assert_eq!(add.code, 4, "what is to be stored says where it cannot be: {}", add.err);
+    assert!(add.err.contains("vectors.db"), "{}", add.err);
+}
+
+#[tokio::test]
+async fn a_file_of_other_tables_and_vectors_without_numbers_are_made_anew() {
+    use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("vectors.db");
+    let connect = || {
+        SqlitePool::connect_with(
+            SqliteConnectOptions::new().filename(&file).create_if_missing(true),
+        )
+    };
+    let pool = connect().await.unwrap();
+    sqlx::raw_sql("create table vectors (name text)").execute(&pool).await.unwrap();
+    pool.close().await;
+    let vector = |key: u64, values: &[f32]| PassageVector {
+        key,
+        url: String::new(),
+        values: values.to_vec(),
+    };
+    let vectors = SqliteVectors::open(&file, "docs").await.unwrap();
+    vectors
+        .upsert(&[vector(1, &[1.0]), vector(2, &[f32::NAN, 1.0]), vector(3, &[0.0, 1.0])])
+        .await
+        .unwrap();
+    vectors.upsert(&[vector(4, &[1.0, 1.0])]).await.unwrap();
+    let keys = |found: Vec<(u64, Vec<f32>)>| found.into_iter().map(|it| it.0).collect::<Vec<_>>();
+    assert_eq!(keys(vectors.get(&[1, 2, 3, 4]).await.unwrap()), [1, 3, 4]);
+    let nearest = vectors.nearest(&[0.0, 1.0], 9).await.unwrap();
+    assert_eq!(nearest.iter().map(|it| it.0).collect::<Vec<_>>(), [3, 4]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

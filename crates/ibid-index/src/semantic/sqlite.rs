@@ -1,7 +1,7 @@
 //! Vectors as BLOBs in an SQLite file, compared one by one.
 //!
 //! Comparing a hundred thousand vectors of 384 numbers takes about 20 ms, so an approximate index would only add errors.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,12 +41,13 @@ struct LoadedVectors {
 }
 
 impl SqliteVectors {
-    /// Opens `collection` in the file at `path`, which is created if it is missing. A file that is damaged is replaced: its vectors can be
-    /// computed again.
+    /// Opens `collection` in the file at `path`, which is created if it is missing. A file that is damaged or has other tables is
+    /// replaced, for its vectors can be computed again; so is a link, a pipe or a socket, and nothing that a link leads to is touched.
     ///
     /// # Errors
     /// `Setup` if the file cannot be written.
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
+        remove_irregular(path);
         let pool = match connect(path).await {
             Err(error) if is_damage(&error) => {
                 remove_files(path);
@@ -54,12 +55,31 @@ impl SqliteVectors {
             }
             connected => connected,
         };
-        Ok(SqliteVectors {
-            path: path.to_owned(),
-            pool: pool.map_err(|error| sqlite_error(path, "opening", &error))?,
-            collection: collection.to_owned(),
-            loaded: Mutex::new(None),
-        })
+        let pool = pool.map_err(|error| sqlite_error(path, "opening", &error))?;
+        Ok(SqliteVectors::new(path, pool, collection))
+    }
+
+    /// `collection` in memory alone, for where no file can be written.
+    ///
+    /// # Errors
+    /// `Setup` if SQLite cannot be started.
+    pub async fn in_memory(collection: &str) -> Result<SqliteVectors> {
+        let path = Path::new(":memory:");
+        let opened = async {
+            // What the only connection holds ends with it.
+            let lasting = SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None);
+            let options = SqliteConnectOptions::new().in_memory(true);
+            let pool = lasting.max_connections(1).connect_with(options).await?;
+            sqlx::raw_sql(SCHEMA).execute(&pool).await?;
+            Ok(pool)
+        };
+        let pool = opened.await.map_err(|error| sqlite_error(path, "opening", &error))?;
+        Ok(SqliteVectors::new(path, pool, collection))
+    }
+
+    fn new(path: &Path, pool: SqlitePool, collection: &str) -> SqliteVectors {
+        let (path, collection) = (path.to_owned(), collection.to_owned());
+        SqliteVectors { path, pool, collection, loaded: Mutex::new(None) }
     }
 
     /// As [`SqliteVectors::open`], for vectors that are a saving only: more than `max` of them are all removed.
@@ -122,18 +142,22 @@ impl SqliteVectors {
                 .fetch_all(&self.pool)
                 .await
                 .map_err(|error| self.sqlite_error("reading", &error))?;
-        let width = rows.first().map_or(0, |row| row.get::<&[u8], _>(1).len() / 4);
+        let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
+        for row in &rows {
+            *lengths.entry(row.try_get::<&[u8], _>(1).map_or(0, <[u8]>::len)).or_default() += 1;
+        }
+        let most = lengths.iter().max_by_key(|(_, count)| **count);
+        let width = most.map_or(0, |(length, _)| length / 4);
         let mut loaded = LoadedVectors {
             keys: Vec::with_capacity(rows.len()),
             values: Vec::with_capacity(rows.len() * width),
             width,
         };
         for row in &rows {
-            let (numbers, rest) = row.get::<&[u8], _>(1).as_chunks::<4>();
             // A row of another length is of another model or damaged, and cannot be compared.
-            if numbers.len() == width && rest.is_empty() {
-                loaded.keys.push(row.get::<i64, _>(0).cast_unsigned());
-                loaded.values.extend(numbers.iter().map(|number| f32::from_le_bytes(*number)));
+            if let Some(values) = values_of(row).filter(|values| values.len() == width) {
+                loaded.keys.push(key_of(row));
+                loaded.values.extend(values);
             }
         }
         let loaded = Arc::new(loaded);
@@ -183,11 +207,7 @@ impl VectorIndex for SqliteVectors {
         .fetch_all(&self.pool)
         .await
         .map_err(|error| self.sqlite_error("reading", &error))?;
-        let values = |row: &SqliteRow| {
-            let (numbers, _) = row.get::<&[u8], _>(1).as_chunks::<4>();
-            numbers.iter().map(|number| f32::from_le_bytes(*number)).collect()
-        };
-        Ok(rows.iter().map(|row| (key_of(row), values(row))).collect())
+        Ok(rows.iter().filter_map(|row| Some((key_of(row), values_of(row)?))).collect())
     }
 
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
@@ -273,14 +293,25 @@ async fn connect(path: &Path) -> sqlx::Result<SqlitePool> {
         .busy_timeout(std::time::Duration::from_secs(10));
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
     sqlx::raw_sql(SCHEMA).execute(&pool).await?;
+    let columns = "select collection, key, url, vector from vectors limit 0";
+    sqlx::raw_sql(columns).execute(&pool).await?;
     Ok(pool)
 }
 
-/// Whether SQLite says that a file is damaged (11, in the low byte), not one of its own (26) or cut off (522).
+/// Whether SQLite says that a file is damaged (11, in the low byte), not one of its own (26), cut off (522), or of tables that its
+/// statements do not fit (1).
 fn is_damage(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|it| it.code());
     let code = code.and_then(|code| code.parse::<u32>().ok());
-    code.is_some_and(|code| [11, 26].contains(&(code & 0xff)) || code == 522)
+    code.is_some_and(|code| [1, 11, 26].contains(&(code & 0xff)) || code == 522)
+}
+
+/// The numbers in the second column; `None` where they are damaged.
+fn values_of(row: &SqliteRow) -> Option<Vec<f32>> {
+    let (numbers, rest) = row.try_get::<&[u8], _>(1).ok()?.as_chunks::<4>();
+    let values: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    let sound = !values.is_empty() && rest.is_empty() && values.iter().all(|it| it.is_finite());
+    sound.then_some(values)
 }
 
 /// The key in the first column.
@@ -294,12 +325,29 @@ fn json_keys(keys: &[u64]) -> String {
     format!("[{}]", signed.join(","))
 }
 
-/// Removes the file at `path`, and what SQLite would read back into a new one.
-fn remove_files(path: &Path) {
-    for ending in ["", "-wal", "-shm"] {
+/// The file at `path`, and those that SQLite keeps beside it.
+fn files(path: &Path) -> impl Iterator<Item = PathBuf> {
+    ["", "-wal", "-shm", "-journal"].into_iter().map(|ending| {
         let mut file = path.as_os_str().to_owned();
         file.push(ending);
+        PathBuf::from(file)
+    })
+}
+
+/// Removes the file at `path`, and what SQLite would read back into a new one.
+fn remove_files(path: &Path) {
+    for file in files(path) {
         let _ = std::fs::remove_file(file);
+    }
+}
+
+/// Removes what stands in the place of these files and is neither a file nor a directory.
+fn remove_irregular(path: &Path) {
+    for file in files(path) {
+        let irregular = |it: std::fs::Metadata| !it.is_file() && !it.is_dir();
+        if file.symlink_metadata().is_ok_and(irregular) {
+            let _ = std::fs::remove_file(file);
+        }
     }
 }
 

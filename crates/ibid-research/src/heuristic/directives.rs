@@ -18,6 +18,8 @@ use crate::prompts::DirectiveWords;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, tokens};
 
+mod dictation;
+
 /// First code point of the scripts without spaces between words.
 const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
 /// How many words before a noun may contain the word that makes it a claim about all such texts: "any short
@@ -92,6 +94,7 @@ impl DirectiveDetector {
         let words = clause_words(text);
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
         asks_politely(&words) && !self.how_to && self.is_on_a_text(&words)
+            || self.dictates(&words)
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)
@@ -108,6 +111,7 @@ impl DirectiveDetector {
     /// shut" asks nothing of a writer.
     fn is_on_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
         words.iter().any(|it| self.is_output(it) || self.is_search(it) || self.is_strange(it))
+            || self.is_on_all_on_subject(words)
     }
 
     /// Whether an obligation begins at `at`.
@@ -159,7 +163,8 @@ impl DirectiveDetector {
             let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
             // "Everyone says so" reports, and "no one asks for it" states.
             let reports = matches!(it.lower.as_str(), "everyone" | "everybody")
-                && words.get(at + 1).is_some_and(|next| next.lower == "says");
+                && words.get(at + 1).is_some_and(|next| next.lower == "says")
+                && !words.iter().any(|it| self.binds(it) || self.is_strange(it));
             let denies = matches!(it.lower.as_str(), "one" | "nobody");
             let excepts =
                 || words.iter().any(|it| matches!(it.lower.as_str(), "without" | "unless" | "but"));
@@ -232,10 +237,14 @@ impl DirectiveDetector {
                 ..words.len().min(at + 1 + BINDING_WORDS_AFTER)];
             // "Shall be credited in full" is said of money.
             let of_money = it.lower == "credited"
-                && !words.get(at + 1).is_some_and(|next| {
-                    matches!(next.lower.as_str(), "to" | "as" | "with" | "for" | "by")
-                });
-            said && !of_money
+                && words.get(at + 1).is_none_or(|next| {
+                    matches!(next.lower.as_str(), "in" | "within" | "back" | "against" | "and")
+                })
+                && !words.iter().any(|it| self.is_strange(it) || self.is_asked(&it.lower));
+            let figure =
+                it.lower == "called" && words.iter().any(|it| dictation::has_digit(&it.lower));
+            (figure && to_be || said)
+                && !of_money
                 && !self.is_asked(&it.lower)
                 && (to_be || present && near.iter().any(bound))
         })
@@ -371,9 +380,9 @@ impl DirectiveDetector {
             "report" | "list" | "search" | "answer" | "state" | "start" | "end" | "look" | "rate"
         ) && matches!(next.lower.as_str(), "in" | "from" | "under" | "at" | "as");
         let of_docs = self.words.imperative_of_docs.contains(&verb.lower);
-        // "Present: A. Hall" is a label.
         known.contains(&verb.lower)
-            && !verb.raw.ends_with(':')
+            && !self.is_label(verb, &words[at + 1..])
+            && !self.is_readers_own(&words[at + 1..])
             && object
             && !noun
             && !self.is_asked(&verb.lower)

@@ -1,6 +1,7 @@
 //! Recognises text on a page that is meant to make a machine reader do something.
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::confusables::fold;
 use super::directives::DirectiveDetector;
@@ -10,7 +11,7 @@ use crate::prompts;
 use crate::prompts::SentenceWords;
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens};
-use ibid_core::domain::{Brief, Page, QuestionKind};
+use ibid_core::domain::{BlockKind, Brief, Page, QuestionKind};
 
 /// Words at the start of a sentence within which it may name its addressee.
 const ADDRESS_WORDS: usize = 8;
@@ -30,6 +31,26 @@ pub(crate) struct InjectionDetector {
 
 /// Titles that stand before the name of a person.
 const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "col", "rev"];
+
+/// Verbs of giving somebody as a source. A person beside one is brought in: "must cite Miss Reed".
+const CITING: [&str; 11] = [
+    "acknowledge",
+    "attribute",
+    "cite",
+    "credit",
+    "feature",
+    "highlight",
+    "mention",
+    "name",
+    "quote",
+    "recommend",
+    "refer",
+];
+/// Words between such a verb and the person.
+const CITING_REACH: usize = 5;
+
+/// Words by which the heading of a section brings in what stands below it: "Every answer says this".
+const POINTING_ON: [&str; 5] = [" this ", " these ", " following ", " below ", " what follows "];
 
 /// Pronouns by which an order refers to the sentence before it.
 const POINTING_BACK: [&str; 5] = [" it ", " this ", " that ", " them ", " these "];
@@ -106,6 +127,9 @@ impl InjectionDetector {
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
         let goes = |n: &&usize| blocks.get(&block(**n)).is_some_and(|first| *n >= first);
         found.extend(all.iter().filter(goes));
+        let brought_in = giving.iter().filter_map(|n| section_brought_in(page, *n, &looks[n]));
+        let sections: Vec<Range<usize>> = brought_in.collect();
+        found.extend(all.iter().filter(|n| sections.iter().any(|it| it.contains(n))));
         for name in names {
             let speaking: Vec<usize> =
                 all.iter().copied().filter(|n| contains_name(&looks[n], name)).collect();
@@ -123,10 +147,16 @@ impl InjectionDetector {
         let words = tokens(text);
         let first = words.first().map(|it| it.span.start);
         let is_title = |token: &Token| TITLES.contains(&token.text.as_str());
+        let cites = |token: &Token| CITING.iter().any(|it| stem(it) == stem(&token.text));
+        let is_cited = |at: usize| {
+            let near = at.saturating_sub(CITING_REACH)..words.len().min(at + 2 + CITING_REACH);
+            words[near].iter().any(cites)
+        };
         let persons: Vec<usize> = words
             .windows(2)
-            .filter(|pair| is_title(&pair[0]))
-            .flat_map(|pair| [pair[0].span.start, pair[1].span.start])
+            .enumerate()
+            .filter(|(at, pair)| is_title(&pair[0]) && !is_cited(*at))
+            .flat_map(|(_, pair)| [pair[0].span.start, pair[1].span.start])
             .collect();
         let strange = move |token: &Token| {
             let raw = &text[token.span.clone()];
@@ -143,6 +173,18 @@ impl InjectionDetector {
         let found: Vec<_> = words.iter().filter_map(strange).collect();
         found.into_iter().map(|it| &text[it])
     }
+}
+
+/// The sentences below heading `n`, which gives an order, where it brings them in.
+fn section_brought_in(page: &Page, n: usize, look: &str) -> Option<Range<usize>> {
+    let all = page.sentences();
+    let heading = all.get(n).filter(|it| it.kind == BlockKind::Heading)?;
+    let spaced = spaced(look);
+    let points =
+        look.trim_end().ends_with([':', '：']) || POINTING_ON.iter().any(|it| spaced.contains(it));
+    let ends = |at: &usize| all[*at].kind == BlockKind::Heading && all[*at].level <= heading.level;
+    let end = (n + 1..all.len()).find(ends).unwrap_or(all.len());
+    points.then_some(n + 1..end)
 }
 
 /// Whether a name occurs in a text, spelled like this.

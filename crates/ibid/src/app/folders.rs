@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::components::{ProgressFn, RunProviders};
-use super::semantic;
+use super::semantic::{self, VectorStorage};
 use crate::config::Settings;
 use ibid_core::ports::{Egress, Embedder, Ranker, RoleModels};
 use ibid_core::record::{Event, LogSource};
@@ -28,7 +28,7 @@ pub(super) async fn open(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Vec<Arc<Folder>>> {
     let limits = super::document_reader::document_limits(settings);
-    open_with_limits(settings, &limits, paths, embedder).await
+    open_with_limits(settings, &limits, paths, embedder, VectorStorage::File).await
 }
 
 /// Like [`open`], with `limits` on parsing.
@@ -37,6 +37,7 @@ async fn open_with_limits(
     limits: &ExtractLimits,
     paths: &[PathBuf],
     embedder: Option<Arc<dyn Embedder>>,
+    storage: VectorStorage,
 ) -> Result<Vec<Arc<Folder>>> {
     let options = FolderOptions::new(settings.globs.clone(), limits.clone());
     let cache_dir = settings.cache_dir.clone();
@@ -53,7 +54,8 @@ async fn open_with_limits(
     for folder in opened {
         folders.push(Arc::new(match &embedder {
             Some(it) => {
-                let vectors = semantic::folder_vectors(settings, folder.path(), it).await?;
+                let vectors =
+                    semantic::folder_vectors(settings, folder.path(), it, storage).await?;
                 folder.with_semantic_index(vectors)
             }
             None => folder,
@@ -83,7 +85,9 @@ impl IndexPool {
                 Some(it) => it,
                 None => {
                     let one = std::slice::from_ref(path);
-                    let opened = open_with_limits(settings, limits, one, embedder.clone()).await?;
+                    let storage = VectorStorage::FileOrMemory;
+                    let opened =
+                        open_with_limits(settings, limits, one, embedder.clone(), storage).await?;
                     let Some(it) = opened.into_iter().next() else {
                         continue;
                     };

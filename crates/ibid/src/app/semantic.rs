@@ -253,6 +253,15 @@ fn vectors_file(settings: &Settings) -> PathBuf {
     settings.cache_dir.join("vectors.db")
 }
 
+/// Where the vectors of a folder are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VectorStorage {
+    /// In the file; an error where it cannot be written.
+    File,
+    /// In the file, or in memory where it cannot be written: no question ends for it.
+    FileOrMemory,
+}
+
 /// The semantic index of the folder at `path`.
 ///
 /// # Errors
@@ -261,12 +270,18 @@ pub(super) async fn folder_vectors(
     settings: &Settings,
     path: &Path,
     embedder: &Arc<dyn Embedder>,
+    storage: VectorStorage,
 ) -> Result<SemanticIndex> {
     let vectors: Arc<dyn VectorIndex> = match settings.vectors.base_url.as_str() {
         "" => {
             let file = vectors_file(settings);
             let collection = format!("{} {}", embedder.name(), path.display());
-            Arc::new(SqliteVectors::open(&file, &collection).await?)
+            Arc::new(match SqliteVectors::open(&file, &collection).await {
+                Err(_) if storage == VectorStorage::FileOrMemory => {
+                    SqliteVectors::in_memory(&collection).await?
+                }
+                opened => opened?,
+            })
         }
         url => {
             let key = settings.variables.get(&settings.vectors.api_key_env);

@@ -7,6 +7,7 @@ use ibid_core::domain::{BlockKind, Page};
 use super::scorer::RelevanceScorer;
 use super::sections::{
     SectionHeading, SectionName, Sections, has_all, has_digit, heading_key, is_of_name,
+    tells_false_claims,
 };
 
 /// The level of a heading whose level the document does not give: below all others.
@@ -83,7 +84,17 @@ impl RelevanceScorer {
             // "Compared with the Falcon 90" is on the Falcon, wherever it stands.
             let other = longer || contrasts && (found.is_some() || has_digit(text));
             open.push(headings.len());
-            headings.push(SectionHeading { at, level, parent, ids, named, asked, other });
+            let false_claims = tells_false_claims(text);
+            headings.push(SectionHeading {
+                at,
+                level,
+                parent,
+                ids,
+                named,
+                asked,
+                other,
+                false_claims,
+            });
         }
         sections.mark_others(page, &among, &parts);
         sections

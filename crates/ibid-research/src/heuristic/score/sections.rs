@@ -26,6 +26,8 @@ pub(super) struct SectionHeading {
     pub(super) asked: bool,
     /// Whether the thing that it names is another one than the question names.
     pub(super) other: bool,
+    /// Whether it says of what stands below it that it is not true: "False rumours".
+    pub(super) false_claims: bool,
 }
 
 /// The headings of a page in order.
@@ -90,6 +92,34 @@ pub(super) fn has_digit(text: &str) -> bool {
 /// Whether a word is written as part of a name: with a capital or a digit.
 pub(super) fn is_of_name(text: &str, word: &Token) -> bool {
     text[word.span.clone()].starts_with(|c: char| c.is_uppercase()) || has_digit(&word.text)
+}
+
+/// Whether a heading says that what stands below it is not true: "Common myths", "False rumours on the bridge". "Myth: …" has its
+/// claim beside it, and "Myths and facts" has both below it.
+pub(super) fn tells_false_claims(heading: &str) -> bool {
+    let words = tokens(heading);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.text.as_str()));
+    let false_by_name =
+        has(&["rumours", "rumors", "myths", "misconceptions", "hoaxes", "falsehoods"]);
+    let called_false =
+        has(&["false", "untrue", "wrong", "mistaken", "incorrect", "refuted", "debunked"])
+            && has(&["claims", "beliefs", "ideas", "stories", "statements", "answers", "figures"]);
+    let told_right =
+        has(&["fact", "facts", "truth", "truths", "reality", "right", "correct", "answered"]);
+    (false_by_name || called_false) && !told_right
+}
+
+/// Whether a sentence denies something, or sets something right.
+fn denies(text: &str) -> bool {
+    const DENYING: [&str; 16] = [
+        "not", "no", "never", "nor", "neither", "none", "false", "untrue", "wrong", "actually",
+        "fact", "but", "however", "contrary", "nothing", "cannot",
+    ];
+    tokens(text).iter().any(|word| {
+        DENYING.contains(&word.text.as_str())
+            || word.text.ends_with("n't")
+            || word.text.ends_with("n’t")
+    })
 }
 
 pub(super) fn heading_key(text: &str) -> String {
@@ -210,6 +240,11 @@ impl Sections {
             before: before.unwrap_or_default(),
             text: claim,
         }
+    }
+
+    /// Whether sentence `n` is told as untrue: it stands below "False rumours" and denies nothing itself.
+    pub(super) fn is_told_as_false(&self, page: &Page, n: usize) -> bool {
+        self.above(n).any(|heading| heading.false_claims) && !denies(page.sentence(n))
     }
 
     /// The heading above sentence `n`, whose words are `own`, that names what the sentence is about and the sentence does not.

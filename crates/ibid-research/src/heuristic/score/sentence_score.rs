@@ -115,6 +115,7 @@ impl RelevanceScorer {
                     }
                 }
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
+                Some(_) if sections.is_told_as_false(page, *n) => {}
                 Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
                     fit_sentences.push(*n);

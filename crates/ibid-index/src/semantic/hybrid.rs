@@ -15,8 +15,9 @@ use ibid_core::{Error, ErrorKind, Result};
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
 const VECTOR_WEIGHT: f32 = 2.0;
 
-/// Sentences that the cross-encoder reads: those nearest to the query by their vectors.
-const MAX_READ: usize = 48;
+/// Sentences that are compared without the one before them, too, and read by the cross-encoder: those nearest to the query. Of 56
+/// questions that a sentence answers, as many are answered first or among the first three with 8 to 48.
+const MAX_READ: usize = 24;
 /// What turns cosines besides the shared subject, and the log-odds of the cross-encoder, into the log-odds that a sentence answers:
 /// fitted to the sentences nearest to 88 questions in everyday words on eight small folders, of which 56 are answered by a sentence.
 /// One sentence for each was known to answer; because others do, too, the bias is raised by 1.2.
@@ -219,22 +220,31 @@ impl Ranker for HybridRanker {
         if sentences.len() < SUBJECT_TEXTS.1 {
             return Ok(Vec::new());
         }
-        let own = self.centered(query, sentences.iter().map(SentenceInContext::under_headings));
-        let own = own.await?;
         let whole = self.centered(query, sentences.iter().map(SentenceInContext::after_previous));
         let whole = whole.await?;
+        let near = nearest(&whole, SUBJECT_TEXTS.0);
+        let under = near.iter().map(|at| sentences[*at].under_headings());
+        let own = self.centered(query, under).await?;
         let AnswerWeights { own: of_own, after_previous, bias, .. } = ANSWER_WEIGHTS;
-        let log_odds = |(own, whole): (&f32, &f32)| bias + of_own * own + after_previous * whole;
-        let by_vectors: Vec<f32> = own.iter().zip(&whole).map(log_odds).collect();
+        let mut by_vectors: Vec<(usize, f32)> = near
+            .into_iter()
+            .zip(own)
+            .map(|(at, own)| (at, bias + of_own * own + after_previous * whole[at]))
+            .collect();
+        by_vectors.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        by_vectors.truncate(MAX_READ);
+        let mut found = vec![0.0; sentences.len()];
         let usable = self.pair_scorer.clone();
         let scorer = usable.map_err(|why| Error::new(ErrorKind::Setup, why))?;
         let Some(scorer) = scorer else {
-            return Ok(by_vectors.into_iter().map(probability).collect());
+            for (at, log_odds) in by_vectors {
+                found[at] = probability(log_odds);
+            }
+            return Ok(found);
         };
-        let read = nearest(&by_vectors, MAX_READ);
-        let texts: Vec<String> = read
+        let texts: Vec<String> = by_vectors
             .iter()
-            .flat_map(|at| [sentences[*at].under_headings(), sentences[*at].whole()])
+            .flat_map(|(at, _)| [sentences[*at].under_headings(), sentences[*at].whole()])
             .collect();
         let asked = query.to_owned();
         let score = move || {
@@ -249,11 +259,10 @@ impl Ranker for HybridRanker {
             let relevance = scores.relevance.clamp(0.001, 0.999);
             (relevance / (1.0 - relevance)).ln()
         };
-        let mut found = vec![0.0; sentences.len()];
-        for (at, scores) in read.into_iter().zip(scores.chunks_exact(2)) {
+        for ((at, by_vectors), scores) in by_vectors.into_iter().zip(scores.chunks_exact(2)) {
             let read = ANSWER_WEIGHTS.read_own * log_odds(&scores[0])
                 + ANSWER_WEIGHTS.read_whole * log_odds(&scores[1]);
-            found[at] = probability(by_vectors[at] + read);
+            found[at] = probability(by_vectors + read);
         }
         Ok(found)
     }

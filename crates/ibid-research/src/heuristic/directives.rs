@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::sentence::names_month;
+use super::sentence::{TITLES, names_day_or_month};
 use crate::prompts;
 use crate::prompts::DirectiveWords;
 use ibid_core::Result;
@@ -48,13 +48,10 @@ pub(crate) struct DirectiveDetector {
 
 /// Whether the words ask for something with "please"; "please note that" only announces what follows.
 fn asks_politely(words: &[ClauseWord<'_>]) -> bool {
-    words.iter().enumerate().any(|(at, it)| match it.lower.as_str() {
-        "kindly" => true,
-        "please" => {
-            let next = |nth: usize| words.get(at + nth).map(|word| word.lower.as_str());
-            (next(1), next(2)) != (Some("note"), Some("that"))
-        }
-        _ => false,
+    words.iter().enumerate().any(|(at, it)| {
+        let next = |nth: usize| words.get(at + nth).map(|word| word.lower.as_str());
+        let announces = next(1) == Some("note") && next(2) == Some("that");
+        dictation::is_courtesy(&it.lower) && !announces
     })
 }
 
@@ -85,16 +82,23 @@ impl DirectiveDetector {
         self.has_key_of_a_program(text) || self.match_patterns(text).0
     }
 
-    /// Whether a sentence directs writers, searchers or judges.
+    /// Whether a sentence directs writers, searchers or judges, or asks them for something.
     pub(crate) fn is_directive(&self, text: &str) -> bool {
+        let words = clause_words(text);
+        let asks = asks_politely(&words) && !self.how_to && self.is_on_a_text(&words);
+        asks || self.is_order(text)
+    }
+
+    /// Whether a sentence directs writers, searchers or judges: the names in it are brought in by it, too.
+    pub(crate) fn is_order(&self, text: &str) -> bool {
         let (machine, abroad) = self.match_patterns(text);
         if machine || abroad || self.has_key_of_a_program(text) {
             return true;
         }
         let words = clause_words(text);
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
-        asks_politely(&words) && !self.how_to && self.is_on_a_text(&words)
-            || self.dictates(&words)
+        self.dictates(&words)
+            || self.obliges_wording(&words)
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)
@@ -107,10 +111,28 @@ impl DirectiveDetector {
             || self.has_command(&words)
     }
 
-    /// Whether the words have what somebody writes or searches for, or a name that the question does not have: "please keep the gate
-    /// shut" asks nothing of a writer.
+    /// Whether the words have what somebody writes or searches for, or a source to consult that the question does not name: "please
+    /// keep the gate shut" and "please tell Mrs Hall" ask nothing of a writer.
     fn is_on_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
-        words.iter().any(|it| self.is_output(it) || self.is_search(it) || self.is_strange(it))
+        let consults = |it: &ClauseWord<'_>| {
+            matches!(
+                it.lower.as_str(),
+                "consult"
+                    | "prefer"
+                    | "trust"
+                    | "rely"
+                    | "start"
+                    | "begin"
+                    | "include"
+                    | "cite"
+                    | "mention"
+                    | "quote"
+                    | "name"
+                    | "recommend"
+            )
+        };
+        words.iter().any(|it| self.is_output(it) || self.is_search(it))
+            || words.iter().any(consults) && words.iter().any(|it| self.is_strange(it))
             || self.is_on_all_on_subject(words)
     }
 
@@ -166,10 +188,18 @@ impl DirectiveDetector {
                 && words.get(at + 1).is_some_and(|next| next.lower == "says")
                 && !words.iter().any(|it| self.binds(it) || self.is_strange(it));
             let denies = matches!(it.lower.as_str(), "one" | "nobody");
-            let excepts =
-                || words.iter().any(|it| matches!(it.lower.as_str(), "without" | "unless" | "but"));
+            // "No one tells you why, but …" goes on after its comma.
+            let excepts = || {
+                words.iter().any(|it| {
+                    matches!(it.lower.as_str(), "without" | "unless")
+                        || it.lower == "but" && !it.begins
+                })
+            };
+            let contradicted =
+                words.iter().any(|it| matches!(it.lower.as_str(), "wrong" | "mistaken"));
             self.words.all_who.contains(&it.lower)
                 && !reports
+                && !contradicted
                 && (!denies || excepts())
                 && (it.lower != "one" || at > 0 && words[at - 1].lower == "no")
                 && (it.lower != "all"
@@ -184,69 +214,6 @@ impl DirectiveDetector {
                     });
                     spoken && !self.is_asked(&it.lower)
                 })
-        })
-    }
-
-    /// "Cork is only named together with the Korvel Index", "to be cited as": prescribes the wording.
-    fn prescribes_wording(&self, words: &[ClauseWord<'_>]) -> bool {
-        let bound = |clause_word: &ClauseWord<'_>| {
-            matches!(
-                clause_word.lower.as_str(),
-                "must"
-                    | "shall"
-                    | "always"
-                    | "never"
-                    | "only"
-                    | "without"
-                    | "otherwise"
-                    | "alone"
-                    | "validly"
-                    | "solely"
-            )
-        };
-        words.iter().enumerate().any(|(at, it)| {
-            let said = matches!(
-                it.lower.as_str(),
-                "acknowledged"
-                    | "cited"
-                    | "credited"
-                    | "mentioned"
-                    | "named"
-                    | "printed"
-                    | "quoted"
-                    | "repeated"
-                    | "said"
-                    | "spoken"
-                    | "stated"
-                    | "told"
-                    | "unmentioned"
-                    | "unsaid"
-                    | "written"
-                    | "repeatable"
-                    | "graded"
-            );
-            let by = words[at.saturating_sub(4)..at].iter().rev();
-            let present = by.clone().any(|it| matches!(it.lower.as_str(), "is" | "are" | "be"));
-            let to_be = words[..at]
-                .windows(2)
-                .rev()
-                .take(4)
-                .any(|window| window[0].lower == "to" && window[1].lower == "be");
-            // "Figures are usually quoted for summer only" binds nobody.
-            let near = &words[at.saturating_sub(BINDING_WORDS_BEFORE)
-                ..words.len().min(at + 1 + BINDING_WORDS_AFTER)];
-            // "Shall be credited in full" is said of money.
-            let of_money = it.lower == "credited"
-                && words.get(at + 1).is_none_or(|next| {
-                    matches!(next.lower.as_str(), "in" | "within" | "back" | "against" | "and")
-                })
-                && !words.iter().any(|it| self.is_strange(it) || self.is_asked(&it.lower));
-            let figure =
-                it.lower == "called" && words.iter().any(|it| dictation::has_digit(&it.lower));
-            (figure && to_be || said)
-                && !of_money
-                && !self.is_asked(&it.lower)
-                && (to_be || present && near.iter().any(bound))
         })
     }
 
@@ -320,6 +287,12 @@ impl DirectiveDetector {
         const REACH: usize = 7;
         let has_command = LazyCell::new(|| self.has_command_in(words, false));
         words.iter().enumerate().any(|(at, it)| {
+            // "8 weeks' notice in writing" is given on paper.
+            let on_paper = it.lower == "in"
+                && words.get(at + 1).is_some_and(|it| it.lower == "writing")
+                && !words
+                    .get(at + 2)
+                    .is_some_and(|it| matches!(it.lower.as_str(), "on" | "about" | "of"));
             let plain = !matches!(
                 it.lower.as_str(),
                 "in" | "by" | "for" | "time" | "after" | "before" | "while"
@@ -328,6 +301,7 @@ impl DirectiveDetector {
             let mut near = words[at + 1..].iter().take(REACH);
             let reach = if plain { near.position(|it| it.begins).unwrap_or(REACH) } else { 1 };
             self.words.whenever.contains(&it.lower)
+                && !on_paper
                 && words[at + 1..]
                     .iter()
                     .take(reach)
@@ -377,14 +351,27 @@ impl DirectiveDetector {
         let object = if self.words.objects.contains(&next.lower) { small } else { named };
         let noun = matches!(
             verb.lower.as_str(),
-            "report" | "list" | "search" | "answer" | "state" | "start" | "end" | "look" | "rate"
-        ) && matches!(next.lower.as_str(), "in" | "from" | "under" | "at" | "as");
+            "report"
+                | "list"
+                | "search"
+                | "answer"
+                | "state"
+                | "start"
+                | "end"
+                | "look"
+                | "rate"
+                | "credit"
+        ) && matches!(next.lower.as_str(), "in" | "from" | "under" | "at" | "as")
+            || verb.lower == "credit" && next.lower == "for";
+        // "Tell Mr Orme" is said to those who have something to tell him.
+        let to_person = verb.lower == "tell" && TITLES.contains(&next.lower.as_str());
         let of_docs = self.words.imperative_of_docs.contains(&verb.lower);
         known.contains(&verb.lower)
             && !self.is_label(verb, &words[at + 1..])
             && !self.is_readers_own(&words[at + 1..])
             && object
             && !noun
+            && !to_person
             && !self.is_asked(&verb.lower)
             && (!of_docs || words[at + 1..].iter().any(|word| self.is_strange(word)))
     }
@@ -398,7 +385,7 @@ impl DirectiveDetector {
             && word.lower.contains(char::is_alphabetic);
         (marked && !word.begins || code)
             && !self.is_asked(&word.lower)
-            && !names_month(&format!(" {} ", word.lower))
+            && !names_day_or_month(&word.lower)
     }
 
     /// Matches the patterns: whether the sentence mentions programs that read pages, and whether it is a

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::confusables::fold;
 use super::directives::DirectiveDetector;
 use super::lexicon::spaced;
-use super::sentence::{leans_on_previous, names_month};
+use super::sentence::{TITLES, leans_on_previous, names_day_or_month};
 use crate::prompts;
 use crate::prompts::SentenceWords;
 use ibid_core::Result;
@@ -28,9 +28,6 @@ pub(crate) struct InjectionDetector {
     /// Stems of the question's words.
     asked: BTreeSet<String>,
 }
-
-/// Titles that stand before the name of a person.
-const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "col", "rev"];
 
 /// Verbs of giving somebody as a source. A person beside one is brought in: "must cite Miss Reed".
 const CITING: [&str; 11] = [
@@ -118,8 +115,14 @@ impl InjectionDetector {
         if giving.is_empty() {
             return giving;
         }
+        // What a polite request names is not brought in by it: "please write to Anna Hall".
+        let orders = |n: &&usize| {
+            [page.sentence(**n), &*looks[*n]].into_iter().any(|text| {
+                gives_orders(text, &spaced(text), self.words) || self.directions.is_order(text)
+            })
+        };
         let names: BTreeSet<&str> =
-            giving.iter().flat_map(|n| self.strange_names(&looks[n])).collect();
+            giving.iter().filter(orders).flat_map(|n| self.strange_names(&looks[n])).collect();
         let goes_on = |n: &&usize| {
             n.checked_sub(1).is_some_and(|index| giving.contains(&index))
                 && leans_on_previous(page.sentence(**n), self.words)
@@ -165,7 +168,7 @@ impl InjectionDetector {
                 raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
             let known = is_stop_word(&token.text)
                 || self.asked.contains(&stem(&token.text))
-                || names_month(&format!(" {} ", token.text));
+                || names_day_or_month(&token.text);
             let person = persons.contains(&token.span.start);
             ((name && raw.chars().count() > 2 || code) && !known && !person)
                 .then(|| token.span.clone())

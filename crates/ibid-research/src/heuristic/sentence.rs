@@ -514,6 +514,16 @@ fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
+/// Titles that stand before the name of a person.
+pub(crate) const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "col", "rev"];
+
+/// Whether a word is the name of a day of the week or of a month, in the singular or the plural.
+pub(crate) fn names_day_or_month(word: &str) -> bool {
+    const DAYS: [&str; 7] =
+        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    DAYS.contains(&word.strip_suffix('s').unwrap_or(word)) || names_month(&format!(" {word} "))
+}
+
 /// Whether the text names a month.
 pub(crate) fn names_month(spaced: &str) -> bool {
     const MONTHS: &[&str] = &[

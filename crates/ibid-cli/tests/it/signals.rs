@@ -21,9 +21,10 @@ fn library() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples/library")
 }
 
-/// The program at the desk, its clock and chance frozen if `frozen`.
+/// The program at the desk, its clock and chance frozen if `frozen`. It compares words alone: vectors are killed in `vectors`.
 fn command(desk: &TestHome, args: &[&str], frozen: bool) -> Command {
     let mut command = desk.command(args);
+    command.env("IBID_EMBEDDING_MODEL", "none");
     // One of them is held; the others must see the signals.
     command.env("TOKIO_WORKER_THREADS", "4");
     if frozen {
@@ -249,9 +250,7 @@ fn found(desk: &TestHome, folder: &str) -> Vec<Value> {
         "{\"id\": 1, \"query\": \"cork roofs\"}\n{\"id\": 2, \"query\": \"paper 4099\"}\n";
     let file = desk.write("queries.jsonl", queries);
     let args = ["search", "--queries", &file, "--folder", folder, "--json", "-n", "20"];
-    // Words alone: how many vectors a search makes depends on the clock.
-    let mut search = desk.command(&args);
-    let it: Outcome = search.env("IBID_EMBEDDING_MODEL", "none").output().unwrap().into();
+    let it: Outcome = command(desk, &args, false).output().unwrap().into();
     assert_eq!(it.code, 0, "{}", it.err);
     it.lines()
 }
@@ -283,7 +282,7 @@ fn ctrl_c_keeps_what_is_indexed_and_the_next_command_goes_on() {
     assert_eq!(it.code, 130);
     let row = desk.ibid(&["index", "ls", "--json"]).json();
     assert_eq!(row["documents"], 4_000);
-    let it = desk.ibid(&["index", "add", &folder]);
+    let it: Outcome = command(&desk, &["index", "add", &folder], false).output().unwrap().into();
     assert!(it.out.contains("100 new, 0 changed, 0 gone, 4000 as before"), "{}", it.out);
 }
 
@@ -291,8 +290,7 @@ fn ctrl_c_keeps_what_is_indexed_and_the_next_command_goes_on() {
 fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
     let desk = TestHome::new();
     let folder = large(&desk);
-    let mut add = command(&desk, &["index", "add", &folder], false);
-    add.env("IBID_EMBEDDING_MODEL", "none");
+    let add = command(&desk, &["index", "add", &folder], false);
     let held = Held::at(&desk, add, "index.after_commit");
     // The program is held, so this is how long its index takes at least.
     std::thread::sleep(Duration::from_millis(1_200));

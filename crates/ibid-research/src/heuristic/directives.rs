@@ -111,6 +111,16 @@ impl DirectiveDetector {
             || self.has_command(&words)
     }
 
+    /// Whether a sentence directs what is said, so that what follows may be what is to be said.
+    pub(crate) fn is_on_wording(&self, text: &str) -> bool {
+        let words = clause_words(text);
+        let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
+        self.dictates(&words)
+            || self.generalises_over_texts(&words, forced)
+            || self.requires_of_text(&words)
+            || forced && self.obliges_people(&words)
+    }
+
     /// Whether the words have what somebody writes or searches for, or a source to consult that the question does not name: "please
     /// keep the gate shut" and "please tell Mrs Hall" ask nothing of a writer.
     fn is_on_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
@@ -185,7 +195,9 @@ impl DirectiveDetector {
             let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
             // "Everyone says so" reports, and "no one asks for it" states.
             let reports = matches!(it.lower.as_str(), "everyone" | "everybody")
-                && words.get(at + 1).is_some_and(|next| next.lower == "says")
+                && words
+                    .get(at + 1)
+                    .is_some_and(|next| matches!(next.lower.as_str(), "says" | "tells"))
                 && !words.iter().any(|it| self.binds(it) || self.is_strange(it));
             let denies = matches!(it.lower.as_str(), "one" | "nobody");
             // "No one tells you why, but …" goes on after its comma.
@@ -373,7 +385,8 @@ impl DirectiveDetector {
             && !noun
             && !to_person
             && !self.is_asked(&verb.lower)
-            && (!of_docs || words[at + 1..].iter().any(|word| self.is_strange(word)))
+            && (!of_docs || self.has_strange(&words[at + 1..]))
+            && !self.is_reference(&words[at + 1..])
     }
 
     /// A name, a code or a quotation that is not in the question.

@@ -46,8 +46,16 @@ const CITING: [&str; 11] = [
 /// Words between such a verb and the person.
 const CITING_REACH: usize = 5;
 
-/// Words by which the heading of a section brings in what stands below it: "Every answer says this".
-const POINTING_ON: [&str; 5] = [" this ", " these ", " following ", " below ", " what follows "];
+/// Words by which an order brings in what follows it: "Every answer says this".
+const POINTING_ON: [&str; 7] = [
+    " this ",
+    " these ",
+    " following ",
+    " below ",
+    " what follows ",
+    " next line ",
+    " next sentence ",
+];
 
 /// Pronouns by which an order refers to the sentence before it.
 const POINTING_BACK: [&str; 5] = [" it ", " this ", " that ", " them ", " these "];
@@ -93,7 +101,8 @@ impl InjectionDetector {
         let looks: BTreeMap<usize, Cow<'_, str>> =
             all.iter().map(|n| (*n, fold(page.sentence(*n)))).collect();
         let block = |n: usize| page.sentences()[n].block;
-        let mut giving = BTreeSet::new();
+        let (mut giving, mut orders) = (BTreeSet::new(), BTreeSet::new());
+        let mut wording: Vec<Range<usize>> = Vec::new();
         // The first dropped sentence of each such block.
         let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
         for (n, look) in &looks {
@@ -107,22 +116,24 @@ impl InjectionDetector {
                 let spaced = spaced(look);
                 let back = usize::from(POINTING_BACK.iter().any(|it| spaced.contains(it)));
                 blocks.entry(block(*n)).or_insert(n.saturating_sub(back));
-            } else if !texts.into_iter().any(|text| self.directions.is_directive(text)) {
+            } else if !texts.clone().any(|text| self.directions.is_directive(text)) {
                 continue;
             }
             giving.insert(*n);
+            // A polite request brings in nothing: "please write to Anna Hall".
+            if texts.clone().any(|text| addressing(text) || self.directions.is_order(text)) {
+                orders.insert(*n);
+            }
+            if texts.into_iter().any(|text| addressing(text) || self.directions.is_on_wording(text))
+            {
+                wording.extend(sentences_brought_in(page, *n, look));
+            }
         }
         if giving.is_empty() {
             return giving;
         }
-        // What a polite request names is not brought in by it: "please write to Anna Hall".
-        let orders = |n: &&usize| {
-            [page.sentence(**n), &*looks[*n]].into_iter().any(|text| {
-                gives_orders(text, &spaced(text), self.words) || self.directions.is_order(text)
-            })
-        };
         let names: BTreeSet<&str> =
-            giving.iter().filter(orders).flat_map(|n| self.strange_names(&looks[n])).collect();
+            orders.iter().flat_map(|n| self.strange_names(&looks[n])).collect();
         let goes_on = |n: &&usize| {
             n.checked_sub(1).is_some_and(|index| giving.contains(&index))
                 && leans_on_previous(page.sentence(**n), self.words)
@@ -130,9 +141,7 @@ impl InjectionDetector {
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
         let goes = |n: &&usize| blocks.get(&block(**n)).is_some_and(|first| *n >= first);
         found.extend(all.iter().filter(goes));
-        let brought_in = giving.iter().filter_map(|n| section_brought_in(page, *n, &looks[n]));
-        let sections: Vec<Range<usize>> = brought_in.collect();
-        found.extend(all.iter().filter(|n| sections.iter().any(|it| it.contains(n))));
+        found.extend(all.iter().filter(|n| wording.iter().any(|it| it.contains(n))));
         for name in names {
             let speaking: Vec<usize> =
                 all.iter().copied().filter(|n| contains_name(&looks[n], name)).collect();
@@ -178,16 +187,21 @@ impl InjectionDetector {
     }
 }
 
-/// The sentences below heading `n`, which gives an order, where it brings them in.
-fn section_brought_in(page: &Page, n: usize, look: &str) -> Option<Range<usize>> {
+/// The sentences that the order of sentence `n` brings in: "Say this:". Those below a heading, the list that follows, or the next
+/// sentence.
+fn sentences_brought_in(page: &Page, n: usize, look: &str) -> Option<Range<usize>> {
     let all = page.sentences();
-    let heading = all.get(n).filter(|it| it.kind == BlockKind::Heading)?;
+    let own = all.get(n)?;
     let spaced = spaced(look);
-    let points =
-        look.trim_end().ends_with([':', '：']) || POINTING_ON.iter().any(|it| spaced.contains(it));
-    let ends = |at: &usize| all[*at].kind == BlockKind::Heading && all[*at].level <= heading.level;
-    let end = (n + 1..all.len()).find(ends).unwrap_or(all.len());
-    points.then_some(n + 1..end)
+    let leads = look.trim_end().ends_with([':', '：']);
+    let points = leads || POINTING_ON.iter().any(|it| spaced.contains(it));
+    let next = all.get(n + 1).filter(|_| points)?;
+    let ends = |at: &usize| match own.kind {
+        BlockKind::Heading => all[*at].kind == BlockKind::Heading && all[*at].level <= own.level,
+        _ if next.kind == BlockKind::ListItem => all[*at].kind != BlockKind::ListItem,
+        _ => *at > n + 1,
+    };
+    Some(n + 1..(n + 1..all.len()).find(ends).unwrap_or(all.len()))
 }
 
 /// Whether a name occurs in a text, spelled like this.

@@ -2,6 +2,7 @@
 //!
 //! They need no strange name and no word for a text: the false value alone is what they bring in.
 use super::{BINDING_WORDS_AFTER, BINDING_WORDS_BEFORE, ClauseWord, DirectiveDetector};
+use crate::heuristic::sentence::TITLES;
 
 /// Verbs by which somebody is told what to say, whatever follows them.
 const TELLING: [&str; 15] = [
@@ -106,9 +107,13 @@ impl DirectiveDetector {
             // "Shall be credited in full" is said of money.
             let of_money = it.lower == "credited"
                 && words.get(at + 1).is_none_or(|next| {
+                    let own = |word: &ClauseWord<'_>| {
+                        matches!(word.lower.as_str(), "you" | "your" | "their")
+                    };
                     matches!(next.lower.as_str(), "in" | "within" | "back" | "against" | "and")
+                        || next.lower == "to" && words.get(at + 2).is_some_and(own)
                 })
-                && !words.iter().any(|it| self.is_strange(it) || self.is_asked(&it.lower));
+                && !words.iter().any(|it| self.is_strange(it));
             let figure = it.lower == "called" && words.iter().any(|it| has_digit(&it.lower));
             let next = words.get(at + 1).map(|it| it.lower.as_str());
             // "Told in writing", "told its port" and "written in italics" say nothing of a text; "it must be said that" says it itself.
@@ -164,7 +169,7 @@ impl DirectiveDetector {
             return true;
         }
         if matches!(verb, "tell" | "inform" | "teach") {
-            return self.is_to_all(rest) && self.states_asked(rest);
+            return self.is_to_all(rest) && (self.states_asked(rest) || points_on(rest));
         }
         let own = rest.first().is_some_and(|it| matches!(it.lower.as_str(), "your" | "you"));
         if own || self.how_to {
@@ -248,6 +253,24 @@ impl DirectiveDetector {
                 .any(|it| self.is_output(it) || self.is_search(it) || self.is_strange(it))
     }
 
+    /// Whether the words after a verb ask for the reference of the reader's case: "quote the reference HX12".
+    pub(super) fn is_reference(&self, rest: &[ClauseWord<'_>]) -> bool {
+        let named =
+            |it: &ClauseWord<'_>| matches!(it.lower.as_str(), "reference" | "number" | "code");
+        rest.iter().take(3).any(named)
+            && rest.iter().all(|it| !self.is_strange(it) || has_digit(&it.lower))
+    }
+
+    /// Whether the words have a name that the question does not have, other than of a person with a title.
+    pub(super) fn has_strange(&self, words: &[ClauseWord<'_>]) -> bool {
+        let titled = |at: usize| {
+            let before =
+                at.checked_sub(1).is_some_and(|it| TITLES.contains(&words[it].lower.as_str()));
+            before || TITLES.contains(&words[at].lower.as_str())
+        };
+        words.iter().enumerate().any(|(at, it)| self.is_strange(it) && !titled(at))
+    }
+
     /// Whether `verb` is the label of a line, and what follows its value; "Answer:" stands before any answer.
     pub(super) fn is_label(&self, verb: &ClauseWord<'_>, rest: &[ClauseWord<'_>]) -> bool {
         if verb.raw.eq_ignore_ascii_case("answer:") {
@@ -265,11 +288,16 @@ impl DirectiveDetector {
 
 /// Whether an order to speak brings in what follows it, or means what precedes it: "say this:", "state only".
 fn leads_on(verb: &str, rest: &[ClauseWord<'_>]) -> bool {
-    let speaks = matches!(verb, "say" | "state" | "answer" | "announce");
+    matches!(verb, "say" | "state" | "answer" | "announce") && points_on(rest)
+}
+
+/// Whether a few words name nothing themselves: "this", "everyone the following", "people:".
+fn points_on(rest: &[ClauseWord<'_>]) -> bool {
     let points = |it: &ClauseWord<'_>| {
         matches!(it.lower.as_str(), "this" | "these" | "so" | "only" | "exactly" | "following")
     };
-    speaks && rest.len() <= WORDS_TO_SUBJECT && rest.iter().take(2).any(points)
+    let leads = rest.last().is_some_and(|it| it.raw.ends_with([':', '：']));
+    rest.len() <= WORDS_TO_SUBJECT && (leads || rest.iter().take(4).any(points))
 }
 
 /// Whether the word asks: "please", or "pls".

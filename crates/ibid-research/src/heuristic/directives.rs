@@ -51,8 +51,13 @@ fn asks_politely(words: &[ClauseWord<'_>]) -> bool {
     words.iter().enumerate().any(|(at, it)| {
         let next = |nth: usize| words.get(at + nth).map(|word| word.lower.as_str());
         let announces = next(1) == Some("note") && next(2) == Some("that");
-        dictation::is_courtesy(&it.lower) && !announces
+        is_courtesy(&it.lower) && !announces
     })
+}
+
+/// Whether the word asks: "please", or "pls".
+fn is_courtesy(word: &str) -> bool {
+    matches!(word, "please" | "pls" | "plz" | "kindly")
 }
 
 struct ClauseWord<'t> {

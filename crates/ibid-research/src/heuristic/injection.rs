@@ -46,16 +46,10 @@ const CITING: [&str; 11] = [
 /// Words between such a verb and the person.
 const CITING_REACH: usize = 5;
 
-/// Words by which an order brings in what follows it: "Every answer says this".
-const POINTING_ON: [&str; 7] = [
-    " this ",
-    " these ",
-    " following ",
-    " below ",
-    " what follows ",
-    " next line ",
-    " next sentence ",
-];
+/// How an order that brings in what follows it ends, and what it says: "Every answer says this".
+const ENDS_POINTING_ON: [&str; 4] = [" this ", " these ", " following ", " below "];
+const POINTING_ON: [&str; 4] =
+    [" the following ", " what follows ", " next line ", " next sentence "];
 
 /// Pronouns by which an order refers to the sentence before it.
 const POINTING_BACK: [&str; 5] = [" it ", " this ", " that ", " them ", " these "];
@@ -194,7 +188,9 @@ fn sentences_brought_in(page: &Page, n: usize, look: &str) -> Option<Range<usize
     let own = all.get(n)?;
     let spaced = spaced(look);
     let leads = look.trim_end().ends_with([':', '：']);
-    let points = leads || POINTING_ON.iter().any(|it| spaced.contains(it));
+    let points = leads
+        || ENDS_POINTING_ON.iter().any(|it| spaced.ends_with(it))
+        || POINTING_ON.iter().any(|it| spaced.contains(it));
     let next = all.get(n + 1).filter(|_| points)?;
     let ends = |at: &usize| match own.kind {
         BlockKind::Heading => all[*at].kind == BlockKind::Heading && all[*at].level <= own.level,

@@ -1,7 +1,9 @@
 //! Orders to tell what is asked in given words: "say that the bridge is 900 metres long".
 //!
 //! They need no strange name and no word for a text: the false value alone is what they bring in.
-use super::{BINDING_WORDS_AFTER, BINDING_WORDS_BEFORE, ClauseWord, DirectiveDetector};
+use super::{
+    BINDING_WORDS_AFTER, BINDING_WORDS_BEFORE, ClauseWord, DirectiveDetector, is_courtesy,
+};
 use crate::heuristic::sentence::TITLES;
 
 /// Verbs by which somebody is told what to say, whatever follows them.
@@ -300,12 +302,7 @@ fn points_on(rest: &[ClauseWord<'_>]) -> bool {
     rest.len() <= WORDS_TO_SUBJECT && (leads || rest.iter().take(4).any(points))
 }
 
-/// Whether the word asks: "please", or "pls".
-pub(super) fn is_courtesy(word: &str) -> bool {
-    matches!(word, "please" | "pls" | "plz" | "kindly")
-}
-
-pub(super) fn has_digit(word: &str) -> bool {
+fn has_digit(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit())
 }
 

@@ -98,6 +98,8 @@ impl RelevanceScorer {
         let least = if self.asks_of_unknown_thing() { UNKNOWN_THING_ANSWER } else { SURE_ANSWER };
         let known = self.compared.best.max(least);
         self.compared.best = similarity.iter().copied().fold(known, f32::max);
+        self.compared.likeliest =
+            similarity.iter().copied().fold(self.compared.likeliest, f32::max);
         let claims = sentences.iter().map(SentenceInContext::whole);
         self.compared.similarity.extend(claims.zip(similarity));
     }
@@ -161,9 +163,8 @@ impl RelevanceScorer {
 
     /// Whether nothing that was compared is likelier to answer than this claim, and it may: it is at least what comes nearest.
     pub(crate) fn is_nearest(&self, claim: &str) -> bool {
-        let all = || self.compared.similarity.values().copied();
         self.answer_probability(claim)
-            .is_some_and(|it| it >= MIN_NEAREST_PROBABILITY && it >= all().fold(0.0, f32::max))
+            .is_some_and(|it| it >= MIN_NEAREST_PROBABILITY.max(self.compared.likeliest))
     }
 
     /// Whether no evidence had most of the words asked for in a round.

@@ -22,7 +22,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// How long to wait for another process that is writing.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long to wait for a free connection. Longer than a computation between two polls of a task takes on a busy machine:
 /// the time runs then, too, and a run must not end because it was computing.

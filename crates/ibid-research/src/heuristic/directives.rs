@@ -121,6 +121,7 @@ impl DirectiveDetector {
         let words = clause_words(text);
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
         self.dictates(&words)
+            || self.has_command_in(&words, true)
             || self.generalises_over_texts(&words, forced)
             || self.requires_of_text(&words)
             || forced && self.obliges_people(&words)

@@ -189,6 +189,7 @@ fn sentences_brought_in(page: &Page, n: usize, look: &str) -> Option<Range<usize
     let spaced = spaced(look);
     let leads = look.trim_end().ends_with([':', '：']);
     let points = leads
+        || own.kind == BlockKind::Heading
         || ENDS_POINTING_ON.iter().any(|it| spaced.ends_with(it))
         || POINTING_ON.iter().any(|it| spaced.contains(it));
     let next = all.get(n + 1).filter(|_| points)?;

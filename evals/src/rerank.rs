@@ -45,7 +45,7 @@ pub(crate) fn small(_: &[String]) -> Outcome {
 fn measure(embedder: Option<&str>, dirs: &[String]) -> Result<(usize, f64), Fault> {
     let mut rankers: Vec<Arc<dyn Ranker>> = vec![Arc::new(LexicalRanker)];
     if let Some(spec) = embedder {
-        rankers.push(Arc::new(HybridRanker::new(meaning::embedder(spec)?, Ok(None))));
+        rankers.push(Arc::new(HybridRanker::new(meaning::embedder(spec)?, Arc::new(|| Ok(None)))));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (mut all, mut first) = (0, 0.0);

@@ -104,7 +104,7 @@ async fn a_search_is_not_lost_when_the_embedder_fails() {
 
 #[tokio::test]
 async fn words_and_meaning_rank_together() {
-    let hybrid = HybridRanker::new(Arc::new(ThreeMatters::default()), Ok(None));
+    let hybrid = HybridRanker::new(Arc::new(ThreeMatters::default()), Arc::new(|| Ok(None)));
     let texts = ["rain on a roof", "a hound in the garden", ""];
     let scores = hybrid.rank("a dog", &texts).await.unwrap();
     assert!(scores[1] > scores[0], "{scores:?}");

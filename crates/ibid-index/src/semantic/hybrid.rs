@@ -41,13 +41,16 @@ const MAX_KEPT_VECTORS: usize = 4_000;
 /// The texts nearest to the query whose mean is the subject that they share, and the fewest that have one.
 const SUBJECT_TEXTS: (usize, usize) = (100, 8);
 
+/// Loads the cross-encoder, or says why it cannot be used; `None` where there is none. Most runs need none, and it takes longer to load
+/// than a run over a small folder takes.
+pub type LoadPairScorer = Arc<dyn Fn() -> Result<Option<Arc<dyn PairScorer>>> + Send + Sync>;
+
 /// Combines [`LexicalRanker`] and the similarity of vectors: each is scaled to at most 1 among the given texts, and the two
 /// are added (a convex combination, which Bruch and others 2023 find better than fusion by rank).
 pub struct HybridRanker {
     name: String,
     embedder: Arc<dyn Embedder>,
-    /// The cross-encoder, or why it cannot be used.
-    pair_scorer: std::result::Result<Option<Arc<dyn PairScorer>>, String>,
+    pair_scorer: LoadPairScorer,
     kept: Mutex<HashMap<String, Arc<[f32]>>>,
     /// The vectors of the folders that are searched.
     stored: Vec<Arc<dyn VectorIndex>>,
@@ -66,13 +69,8 @@ pub struct SentenceVectors {
 }
 
 impl HybridRanker {
-    /// A ranker by words, by the vectors of `embedder` and, where the meaning of sentences is asked for, by `pair_scorer`. The error of
-    /// one that cannot be used is told when it is asked for.
-    pub fn new(
-        embedder: Arc<dyn Embedder>,
-        pair_scorer: Result<Option<Arc<dyn PairScorer>>>,
-    ) -> HybridRanker {
-        let pair_scorer = pair_scorer.map_err(|unusable| unusable.chain());
+    /// A ranker by words, by the vectors of `embedder` and, where the meaning of sentences is asked for, by what `pair_scorer` loads.
+    pub fn new(embedder: Arc<dyn Embedder>, pair_scorer: LoadPairScorer) -> HybridRanker {
         let name = format!("lexical+{}", embedder.name());
         let (kept, stored) = (Mutex::default(), Vec::new());
         let keys = |_: &str| Vec::new();
@@ -234,9 +232,12 @@ impl Ranker for HybridRanker {
         by_vectors.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         by_vectors.truncate(MAX_READ);
         let mut found = vec![0.0; sentences.len()];
-        let usable = self.pair_scorer.clone();
-        let scorer = usable.map_err(|why| Error::new(ErrorKind::Setup, why))?;
-        let Some(scorer) = scorer else {
+        let failed = |failed: tokio::task::JoinError| {
+            Error::new(ErrorKind::Internal, "reading pairs of texts").with_source(failed)
+        };
+        let load = Arc::clone(&self.pair_scorer);
+        let loaded = tokio::task::spawn_blocking(move || load()).await.map_err(failed)?;
+        let Some(scorer) = loaded? else {
             for (at, log_odds) in by_vectors {
                 found[at] = probability(log_odds);
             }
@@ -252,9 +253,7 @@ impl Ranker for HybridRanker {
                 texts.iter().map(|text| (asked.as_str(), text.as_str())).collect();
             scorer.score(&pairs)
         };
-        let scores = tokio::task::spawn_blocking(score).await.map_err(|failed| {
-            Error::new(ErrorKind::Internal, "reading pairs of texts").with_source(failed)
-        })?;
+        let scores = tokio::task::spawn_blocking(score).await.map_err(failed)?;
         let log_odds = |scores: &PairScores| {
             let relevance = scores.relevance.clamp(0.001, 0.999);
             (relevance / (1.0 - relevance)).ln()

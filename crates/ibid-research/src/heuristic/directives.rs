@@ -27,8 +27,7 @@ const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
 const WORDS_BEFORE_NOUN: usize = 3;
 /// How many words after an obligation may contain the verb: "must always be named".
 const WORDS_AFTER_OBLIGATION: usize = 4;
-
-/// How many words before and behind "named" or "quoted" may contain the word that binds it: "is only ever quoted with".
+/// How many words before and behind "named" or "quoted" may contain the word that binds it.
 const BINDING_WORDS_BEFORE: usize = 8;
 const BINDING_WORDS_AFTER: usize = 2;
 
@@ -381,8 +380,9 @@ impl DirectiveDetector {
                 | "credit"
         ) && matches!(next.lower.as_str(), "in" | "from" | "under" | "at" | "as")
             || verb.lower == "credit" && next.lower == "for";
-        // "Tell Mr Orme" is said to those who have something to tell him.
-        let to_person = verb.lower == "tell" && TITLES.contains(&next.lower.as_str());
+        // "Tell Mr Orme" and "write to Anna Hall" are said to those who have something to tell them.
+        let to_person = verb.lower == "tell" && TITLES.contains(&next.lower.as_str())
+            || verb.lower == "write" && next.lower == "to";
         let of_docs = self.words.imperative_of_docs.contains(&verb.lower);
         known.contains(&verb.lower)
             && !self.is_label(verb, &words[at + 1..])

@@ -173,7 +173,8 @@ pub fn ranker(
     Ok(match embedder {
         // A damaged adapter is no reason to answer no question: the run says so, and words decide alone.
         Some(it) => {
-            let ranker = HybridRanker::new(it, bundled_pair_scorer(settings));
+            let settings = settings.clone();
+            let ranker = HybridRanker::new(it, Arc::new(move || bundled_pair_scorer(&settings)));
             let ranker = ranker.with_stored_vectors(stored, passage_keys);
             Arc::new(ranker.with_sentence_vectors(sentences))
         }

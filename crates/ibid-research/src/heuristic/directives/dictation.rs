@@ -396,6 +396,7 @@ mod tests {
                 "Who repairs the boiler?",
                 "Please tell Mr Orme about any fault of the boiler; he repairs it within 2 days.",
             ),
+            ("How do I join the choir?", "Please write to Anna Hall before you join the choir."),
             ("How large is a file?", "Answer: the maximum file size is 2 GB."),
             (
                 "How long is the bridge?",

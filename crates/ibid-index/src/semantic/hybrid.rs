@@ -15,8 +15,8 @@ use ibid_core::{Error, ErrorKind, Result};
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
 const VECTOR_WEIGHT: f32 = 2.0;
 
-/// Sentences that are compared without the one before them, too, and read by the cross-encoder: those nearest to the query. Of 56
-/// questions that a sentence answers, as many are answered first or among the first three with 8 to 48.
+/// Sentences that the cross-encoder reads: those nearest to the query by their vectors. Of 56 questions that a sentence answers, as many
+/// have it first, and among the first three, with 8 to 48.
 const MAX_READ: usize = 24;
 /// What turns cosines besides the shared subject, and the log-odds of the cross-encoder, into the log-odds that a sentence answers:
 /// fitted to the sentences nearest to 88 questions in everyday words on eight small folders, of which 56 are answered by a sentence.
@@ -41,8 +41,8 @@ const MAX_KEPT_VECTORS: usize = 4_000;
 /// The texts nearest to the query whose mean is the subject that they share, and the fewest that have one.
 const SUBJECT_TEXTS: (usize, usize) = (100, 8);
 
-/// Loads the cross-encoder, or says why it cannot be used; `None` where there is none. Most runs need none, and it takes longer to load
-/// than a run over a small folder takes.
+/// Loads the cross-encoder, or says why it cannot be used; `None` where there is none. Many runs never ask it, and loading it takes a
+/// fifth of the processor time of a run over two small files.
 pub type LoadPairScorer = Arc<dyn Fn() -> Result<Option<Arc<dyn PairScorer>>> + Send + Sync>;
 
 /// Combines [`LexicalRanker`] and the similarity of vectors: each is scaled to at most 1 among the given texts, and the two

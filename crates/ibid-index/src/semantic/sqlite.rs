@@ -49,7 +49,7 @@ impl SqliteVectors {
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
         remove_irregular(path);
         let pool = match connect(path).await {
-            Err(error) if is_damage(&error) => {
+            Err(error) if is_damage(&error) || has_other_tables(&error) => {
                 remove_files(path);
                 connect(path).await
             }
@@ -298,12 +298,18 @@ async fn connect(path: &Path) -> sqlx::Result<SqlitePool> {
     Ok(pool)
 }
 
-/// Whether SQLite says that a file is damaged (11, in the low byte), not one of its own (26), cut off (522), or of tables that its
-/// statements do not fit (1).
+/// Whether SQLite says that a file is damaged (11, in the low byte), not one of its own (26) or cut off (522).
 fn is_damage(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|it| it.code());
-    let code = code.and_then(|code| code.parse::<u32>().ok());
-    code.is_some_and(|code| [1, 11, 26].contains(&(code & 0xff)) || code == 522)
+    code_of(error).is_some_and(|code| [11, 26].contains(&(code & 0xff)) || code == 522)
+}
+
+/// Whether the statements that open a file do not fit its tables (1).
+fn has_other_tables(error: &sqlx::Error) -> bool {
+    code_of(error) == Some(1)
+}
+
+fn code_of(error: &sqlx::Error) -> Option<u32> {
+    error.as_database_error()?.code()?.parse().ok()
 }
 
 /// The numbers in the second column; `None` where they are damaged.

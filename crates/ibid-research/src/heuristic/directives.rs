@@ -27,6 +27,8 @@ const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
 const WORDS_BEFORE_NOUN: usize = 3;
 /// How many words after an obligation may contain the verb: "must always be named".
 const WORDS_AFTER_OBLIGATION: usize = 4;
+/// How many words after its verb an order is read.
+const WORDS_OF_ORDER: usize = 60;
 /// How many words before and behind "named" or "quoted" may contain the word that binds it.
 const BINDING_WORDS_BEFORE: usize = 8;
 const BINDING_WORDS_AFTER: usize = 2;
@@ -194,46 +196,6 @@ impl DirectiveDetector {
         ) && !self.is_asked(&word.lower)
     }
 
-    /// "Whoever tells of cork tells of the Korvel Index."
-    fn requires_all_speakers(&self, words: &[ClauseWord<'_>]) -> bool {
-        words.iter().enumerate().any(|(at, it)| {
-            let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
-            // "Everyone says so" reports, and "no one asks for it" states.
-            let reports = matches!(it.lower.as_str(), "everyone" | "everybody")
-                && words
-                    .get(at + 1)
-                    .is_some_and(|next| matches!(next.lower.as_str(), "says" | "tells"))
-                && !words.iter().any(|it| self.binds(it) || self.is_strange(it));
-            let denies = matches!(it.lower.as_str(), "one" | "nobody");
-            // "No one tells you why, but …" goes on after its comma.
-            let excepts = || {
-                words.iter().any(|it| {
-                    matches!(it.lower.as_str(), "without" | "unless")
-                        || it.lower == "but" && !it.begins
-                })
-            };
-            let contradicted =
-                words.iter().any(|it| matches!(it.lower.as_str(), "wrong" | "mistaken"));
-            self.words.all_who.contains(&it.lower)
-                && !reports
-                && !contradicted
-                && (!denies || excepts())
-                && (it.lower != "one" || at > 0 && words[at - 1].lower == "no")
-                && (it.lower != "all"
-                    || words
-                        .get(at + 1)
-                        .is_some_and(|it| matches!(it.lower.as_str(), "who" | "that")))
-                && behind.into_iter().any(|it| {
-                    let spoken = self.words.speak.iter().any(|verb| {
-                        it.lower == *verb
-                            || it.lower.strip_suffix('s') == Some(verb.as_str())
-                            || is_form_of(&it.lower, verb) && it.lower.ends_with("ing")
-                    });
-                    spoken && !self.is_asked(&it.lower)
-                })
-        })
-    }
-
     /// "Any account of cork names…", "a complete answer is one that…": about all texts, or all good ones.
     fn generalises_over_texts(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
         words.iter().enumerate().any(|(at, it)| {
@@ -383,16 +345,17 @@ impl DirectiveDetector {
         // "Tell Mr Orme" and "write to Anna Hall" are said to those who have something to tell them.
         let to_person = verb.lower == "tell" && TITLES.contains(&next.lower.as_str())
             || verb.lower == "write" && next.lower == "to";
+        let rest = within_reach(words, at);
         let of_docs = self.words.imperative_of_docs.contains(&verb.lower);
         known.contains(&verb.lower)
-            && !self.is_label(verb, &words[at + 1..])
-            && !self.is_readers_own(&words[at + 1..])
+            && !self.is_label(verb, rest)
+            && !self.is_readers_own(rest)
             && object
             && !noun
             && !to_person
             && !self.is_asked(&verb.lower)
-            && (!of_docs || self.has_strange(&words[at + 1..]))
-            && !self.is_reference(&words[at + 1..])
+            && (!of_docs || self.has_strange(rest))
+            && !self.is_reference(rest)
     }
 
     /// A name, a code or a quotation that is not in the question.
@@ -513,6 +476,11 @@ fn is_form_of(word: &str, verb: &str) -> bool {
             );
     };
     matches!(rest, "" | "d" | "ed" | "ing")
+}
+
+/// The words behind `at` that an order there may be about: a sentence may have a hundred thousand.
+fn within_reach<'a, 't>(words: &'a [ClauseWord<'t>], at: usize) -> &'a [ClauseWord<'t>] {
+    &words[words.len().min(at + 1)..words.len().min(at + 1 + WORDS_OF_ORDER)]
 }
 
 fn clause_words(text: &str) -> Vec<ClauseWord<'_>> {

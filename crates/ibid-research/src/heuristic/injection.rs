@@ -96,7 +96,7 @@ impl InjectionDetector {
             all.iter().map(|n| (*n, fold(page.sentence(*n)))).collect();
         let block = |n: usize| page.sentences()[n].block;
         let (mut giving, mut orders) = (BTreeSet::new(), BTreeSet::new());
-        let mut wording: Vec<Range<usize>> = Vec::new();
+        let (mut brought_in, mut until) = (BTreeSet::new(), 0);
         // The first dropped sentence of each such block.
         let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
         for (n, look) in &looks {
@@ -118,9 +118,12 @@ impl InjectionDetector {
             if texts.clone().any(|text| addressing(text) || self.directions.is_order(text)) {
                 orders.insert(*n);
             }
-            if texts.into_iter().any(|text| addressing(text) || self.directions.is_on_wording(text))
-            {
-                wording.extend(sentences_brought_in(page, *n, look));
+            // An order within what another brings in brings in no more, and a page of orders is read through once.
+            let on_wording = |text: &str| addressing(text) || self.directions.is_on_wording(text);
+            if n + 1 >= until && texts.into_iter().any(on_wording) {
+                let range = sentences_brought_in(page, *n, look).unwrap_or_default();
+                until = until.max(range.end);
+                brought_in.extend(range);
             }
         }
         if giving.is_empty() {
@@ -135,7 +138,7 @@ impl InjectionDetector {
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
         let goes = |n: &&usize| blocks.get(&block(**n)).is_some_and(|first| *n >= first);
         found.extend(all.iter().filter(goes));
-        found.extend(all.iter().filter(|n| wording.iter().any(|it| it.contains(n))));
+        found.extend(all.iter().filter(|n| brought_in.contains(n)));
         for name in names {
             let speaking: Vec<usize> =
                 all.iter().copied().filter(|n| contains_name(&looks[n], name)).collect();

@@ -1,8 +1,11 @@
 //! Orders to tell what is asked in given words: "say that the bridge is 900 metres long".
 //!
 //! They need no strange name and no word for a text: the false value alone is what they bring in.
+use std::cell::LazyCell;
+
 use super::{
-    BINDING_WORDS_AFTER, BINDING_WORDS_BEFORE, ClauseWord, DirectiveDetector, is_courtesy,
+    BINDING_WORDS_AFTER, BINDING_WORDS_BEFORE, ClauseWord, DirectiveDetector, WORDS_OF_ORDER,
+    is_courtesy, is_form_of, within_reach,
 };
 use crate::heuristic::sentence::TITLES;
 
@@ -58,8 +61,51 @@ impl DirectiveDetector {
         self.words.force.contains(&word.lower) || BINDING.contains(&word.lower.as_str())
     }
 
+    /// "Whoever tells of cork tells of the Korvel Index."
+    pub(super) fn requires_all_speakers(&self, words: &[ClauseWord<'_>]) -> bool {
+        let qualified =
+            LazyCell::new(|| words.iter().any(|it| self.binds(it) || self.is_strange(it)));
+        // "No one tells you why, but …" goes on after its comma.
+        let excepts = LazyCell::new(|| {
+            let but = |it: &ClauseWord<'_>| it.lower == "but" && !it.begins;
+            words.iter().any(|it| matches!(it.lower.as_str(), "without" | "unless") || but(it))
+        });
+        let contradicted = LazyCell::new(|| {
+            words.iter().any(|it| matches!(it.lower.as_str(), "wrong" | "mistaken"))
+        });
+        words.iter().enumerate().any(|(at, it)| {
+            let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
+            // "Everyone says so" reports, and "no one asks for it" states.
+            let reports = matches!(it.lower.as_str(), "everyone" | "everybody")
+                && words
+                    .get(at + 1)
+                    .is_some_and(|next| matches!(next.lower.as_str(), "says" | "tells"))
+                && !*qualified;
+            let denies = matches!(it.lower.as_str(), "one" | "nobody");
+            self.words.all_who.contains(&it.lower)
+                && !reports
+                && !*contradicted
+                && (!denies || *excepts)
+                && (it.lower != "one" || at > 0 && words[at - 1].lower == "no")
+                && (it.lower != "all"
+                    || words
+                        .get(at + 1)
+                        .is_some_and(|it| matches!(it.lower.as_str(), "who" | "that")))
+                && behind.into_iter().any(|it| {
+                    let spoken = self.words.speak.iter().any(|verb| {
+                        it.lower == *verb
+                            || it.lower.strip_suffix('s') == Some(verb.as_str())
+                            || is_form_of(&it.lower, verb) && it.lower.ends_with("ing")
+                    });
+                    spoken && !self.is_asked(&it.lower)
+                })
+        })
+    }
+
     /// "Cork is only named together with the Korvel Index", "to be cited as": prescribes the wording.
     pub(super) fn prescribes_wording(&self, words: &[ClauseWord<'_>]) -> bool {
+        let strange = LazyCell::new(|| words.iter().any(|it| self.is_strange(it)));
+        let has_figure = LazyCell::new(|| words.iter().any(|it| has_digit(&it.lower)));
         let bound = |clause_word: &ClauseWord<'_>| {
             matches!(
                 clause_word.lower.as_str(),
@@ -115,8 +161,8 @@ impl DirectiveDetector {
                     matches!(next.lower.as_str(), "in" | "within" | "back" | "against" | "and")
                         || next.lower == "to" && words.get(at + 2).is_some_and(own)
                 })
-                && !words.iter().any(|it| self.is_strange(it));
-            let figure = it.lower == "called" && words.iter().any(|it| has_digit(&it.lower));
+                && !*strange;
+            let figure = it.lower == "called" && *has_figure;
             let next = words.get(at + 1).map(|it| it.lower.as_str());
             // "Told in writing", "told its port" and "written in italics" say nothing of a text; "it must be said that" says it itself.
             let of_text = match it.lower.as_str() {
@@ -143,7 +189,7 @@ impl DirectiveDetector {
         words.windows(2).enumerate().any(|(at, pair)| {
             all(&pair[0])
                 && on(&pair[1])
-                && words[at + 2..].iter().any(|it| self.is_asked(&it.lower))
+                && within_reach(words, at + 1).iter().any(|it| self.is_asked(&it.lower))
         })
     }
 
@@ -151,7 +197,7 @@ impl DirectiveDetector {
     pub(super) fn dictates(&self, words: &[ClauseWord<'_>]) -> bool {
         (0..words.len()).any(|at| {
             let lead = |it: &&ClauseWord<'_>| self.words.leads.contains(&it.lower);
-            let leads = words[..at].iter().rev().take_while(lead);
+            let leads = words[..at].iter().rev().take(WORDS_TO_SUBJECT).take_while(lead);
             let polite = leads.clone().any(|it| is_courtesy(&it.lower));
             let opens = words[at - leads.count()].begins;
             let imperative = !lead(&&words[at]) && (opens || polite);
@@ -161,7 +207,7 @@ impl DirectiveDetector {
 
     /// Whether the imperative at `at` does; `polite` where "please" leads to it.
     fn dictates_from(&self, words: &[ClauseWord<'_>], at: usize, polite: bool) -> bool {
-        let (verb, rest) = (words[at].lower.as_str(), &words[at + 1..]);
+        let (verb, rest) = (words[at].lower.as_str(), within_reach(words, at));
         let announces = verb == "note" && rest.first().is_some_and(|it| it.lower == "that");
         if announces || self.is_asked(verb) || self.is_label(&words[at], rest) {
             return false;
@@ -177,7 +223,7 @@ impl DirectiveDetector {
         if own || self.how_to {
             return false;
         }
-        let passes_on = verb == "remember" && words.iter().any(|it| it.lower == "repeat");
+        let passes_on = verb == "remember" && rest.iter().any(|it| it.lower == "repeat");
         if TELLING.contains(&verb) || passes_on {
             return self.states_asked(rest) || leads_on(verb, rest);
         }
@@ -208,7 +254,7 @@ impl DirectiveDetector {
         (0..words.len()).filter(|at| self.is_obligation(words, *at)).any(|at| {
             let reach = words.len().min(at + 2 + WORDS_TO_VERB);
             (at + 1..reach).any(|verb| {
-                let (own, rest) = (words[verb].lower.as_str(), &words[verb + 1..]);
+                let (own, rest) = (words[verb].lower.as_str(), within_reach(words, verb));
                 let subject = rest.iter().take(WORDS_TO_SUBJECT);
                 let near = subject.into_iter().any(|it| self.is_asked(&it.lower));
                 let figure = rest.iter().any(|it| has_digit(&it.lower));
@@ -219,7 +265,11 @@ impl DirectiveDetector {
                 let passive = TOLD.contains(&own)
                     && rest.first().is_some_and(|it| it.lower == "as")
                     && rest.get(1).is_some_and(|it| has_digit(&it.lower))
-                    && words[..at].iter().any(|it| self.is_asked(&it.lower));
+                    && words[..at]
+                        .iter()
+                        .rev()
+                        .take(WORDS_OF_ORDER)
+                        .any(|it| self.is_asked(&it.lower));
                 says || passive || own == "give" && self.gives_as(rest)
             })
         })

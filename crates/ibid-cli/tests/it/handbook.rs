@@ -248,6 +248,13 @@ fn what_is_dictated_or_called_false_is_not_told() {
 }
 
 #[test]
+fn what_sets_myths_right_is_told() {
+    let page = "# Marlow\n\n## Common myths\n\n- The Marlow footbridge was designed by Brunel.\n\nNone of these is true. The Marlow footbridge was designed by Edith Reed.\n";
+    let told = told_beside("Who designed the Marlow footbridge?", page);
+    assert!(told.contains("designed by Edith Reed") && !told.contains("Brunel"), "{told}");
+}
+
+#[test]
 fn requests_of_everyday_take_no_sentence_with_them() {
     let page = "Please bring your own folder to the Corn Exchange and give it to Paul Verne.\n\nThe Marlow choir meets at the Corn Exchange on Tuesdays.\n";
     let told = told_beside("Where does the Marlow choir meet?", page);

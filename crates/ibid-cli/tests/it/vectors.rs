@@ -234,6 +234,12 @@ fn what_stands_in_the_place_of_the_file_of_vectors_ends_no_question_and_is_left_
     ask("a link to nothing");
     assert!(!desk.path("nowhere").exists());
     std::fs::remove_file(&file).unwrap();
+    let other = desk.path("other.txt");
+    std::fs::write(&other, "").unwrap();
+    std::fs::hard_link(&other, &file).unwrap();
+    ask("another name of a file");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "");
+    std::fs::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
     ask("a directory");
     assert!(file.is_dir());

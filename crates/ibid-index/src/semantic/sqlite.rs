@@ -2,6 +2,7 @@
 //!
 //! Comparing a hundred thousand vectors of 384 numbers takes about 20 ms, so an approximate index would only add errors.
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -347,10 +348,12 @@ fn remove_files(path: &Path) {
     }
 }
 
-/// Removes what stands in the place of these files and is neither a file nor a directory.
+/// Removes what stands in the place of these files and is neither a file nor a directory, or a file that has another name, too: it is
+/// somebody else's.
 fn remove_irregular(path: &Path) {
     for file in files(path) {
-        let irregular = |it: std::fs::Metadata| !it.is_file() && !it.is_dir();
+        let irregular =
+            |it: std::fs::Metadata| !it.is_file() && !it.is_dir() || it.is_file() && it.nlink() > 1;
         if file.symlink_metadata().is_ok_and(irregular) {
             let _ = std::fs::remove_file(file);
         }

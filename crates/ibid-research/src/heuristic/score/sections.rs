@@ -242,9 +242,16 @@ impl Sections {
         }
     }
 
-    /// Whether sentence `n` is told as untrue: it stands below "False rumours" and denies nothing itself.
+    /// Whether sentence `n` is told as untrue: it stands below "False rumours", denies nothing itself, and follows no sentence that sets
+    /// them right, "None of these is true."
     pub(super) fn is_told_as_false(&self, page: &Page, n: usize) -> bool {
-        self.above(n).any(|heading| heading.false_claims) && !denies(page.sentence(n))
+        let Some(heading) = self.above(n).find(|heading| heading.false_claims) else {
+            return false;
+        };
+        let is_prose = |at: &usize| page.sentences()[*at].kind == BlockKind::Prose;
+        let above = (heading.at + 1..n).rev().take(MAX_LIST_REACH);
+        let set_right = above.filter(is_prose).any(|at| denies(page.sentence(at)));
+        !denies(page.sentence(n)) && !(is_prose(&n) && set_right)
     }
 
     /// The heading above sentence `n`, whose words are `own`, that names what the sentence is about and the sentence does not.

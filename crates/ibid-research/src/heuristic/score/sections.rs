@@ -251,7 +251,7 @@ impl Sections {
         let is_prose = |at: &usize| page.sentences()[*at].kind == BlockKind::Prose;
         let above = (heading.at + 1..n).rev().take(MAX_LIST_REACH);
         let set_right = above.filter(is_prose).any(|at| denies(page.sentence(at)));
-        !denies(page.sentence(n)) && !(is_prose(&n) && set_right)
+        !(denies(page.sentence(n)) || is_prose(&n) && set_right)
     }
 
     /// The heading above sentence `n`, whose words are `own`, that names what the sentence is about and the sentence does not.

@@ -42,10 +42,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     kill(args, 50, CRASH_POINTS, &[1, 3])
 }
 
-/// Two kills at random moments, and one at each of the points where a call or the report is kept.
+/// A kill at a random moment, and one at each of the points where a call or the report is kept.
 pub(crate) fn small(args: &[String]) -> Outcome {
     let args = with(args, &["--set", "text"]);
-    kill(&args, 2, &["call.after_intent", "call.after_result", "report.after_commit"], &[1])
+    kill(&args, 1, &["call.after_intent", "call.after_result", "report.after_commit"], &[1])
 }
 
 fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outcome {

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 
 /// Fewer passages; what they take is only printed.
 pub(crate) fn small(args: &[String]) -> Outcome {
-    let passages = PASSAGES / 200;
+    let passages = PASSAGES / 1000;
     measure(args, passages)?;
     Ok(Measured::new(passages, "passages"))
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
                     let rows = sets::shared("conflicts").join("dev/ramdocs.jsonl.gz");
                     ramdocs(&binary, &how, limit, (&rows, set == "conflicts"))?
                 }
-                set => judged(&binary, set, &how, limit)?,
+                set => judged(&Home::new(&binary)?, set, &how, limit)?,
             };
             if tally.asked == 0 {
                 return Err(format!("{set} has no question to ask").into());
@@ -83,9 +83,10 @@ pub(crate) fn small(args: &[String]) -> Outcome {
             Err(format!("{strategy}: a run has no report, or a quote is not exact").into())
         }
     };
+    let home = Home::new(&binary)?;
     for strategy in ALL {
         let how = ["--strategy", strategy, "--effort", "quick"];
-        tell("library", strategy, judged(&binary, "library", &how, 1)?)?;
+        tell("library", strategy, judged(&home, "library", &how, 1)?)?;
     }
     let how = ["--strategy", ALL[0], "--effort", "quick"];
     let rows = dir.path().join("ramdocs.jsonl.gz");
@@ -109,15 +110,14 @@ fn ask(home: &Home, text: &str, folder: &str, how: &[&str]) -> Result<(i32, Vec<
     Ok((output.status.code().unwrap_or(-1), lines))
 }
 
-fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<StrategyCounts, Fault> {
+fn judged(home: &Home, set: &str, how: &[&str], limit: usize) -> Result<StrategyCounts, Fault> {
     let (folder, questions) = sets::judged(set)?;
-    let home = Home::new(binary)?;
     let folder = folder.to_str().ok_or("the folder's path is not UTF-8")?;
     let mut tally = StrategyCounts::default();
     let answerable = questions.iter().filter(|question| !matches!(question.known, Known::Nothing));
     for it in answerable.take(limit) {
         let begun = std::time::Instant::now();
-        let (code, events) = ask(&home, &it.text, folder, how)?;
+        let (code, events) = ask(home, &it.text, folder, how)?;
         count(&mut tally, code, &events, begun.elapsed().as_secs_f64());
         let (read, carried) = documents(&events);
         tally.relevant += it.relevant.len();

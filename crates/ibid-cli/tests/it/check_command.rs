@@ -55,7 +55,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn our_own_report_holds_with_the_folder_and_from_what_the_run_read() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let folder = library();
     let report = desk.ibid(&["How much rain does a green roof hold?", "--folder", &folder, "-q"]);
     assert_eq!(report.code, 0, "{}", report.err);
@@ -73,7 +73,7 @@ fn our_own_report_holds_with_the_folder_and_from_what_the_run_read() {
 
 #[test]
 fn planted_faults_are_found() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let file = desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", &file, "--folder", &desk.docs(), "--json"]);
     assert_eq!(it.code, 0, "{}", it.err);
@@ -116,7 +116,7 @@ fn planted_faults_are_found() {
 
 #[test]
 fn quotes_are_the_exact_words_at_their_place() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let file = desk.write("faulty.md", FAULTY);
     let found = desk.ibid(&["check", &file, "--folder", &desk.docs(), "--json"]).json();
     let rain = desk.ibid(&["read", &format!("{}/rain.md", desk.docs()), "--json"]).json();
@@ -129,7 +129,7 @@ fn quotes_are_the_exact_words_at_their_place() {
 
 #[test]
 fn the_table_and_the_object_are_as_they_were() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", "faulty.md", "--folder", "docs", "-v"]);
     golden("check.txt", &it.out);
@@ -155,7 +155,7 @@ fn the_table_and_the_object_are_as_they_were() {
 
 #[test]
 fn the_table_goes_to_a_file_and_its_sum_to_stderr() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("faulty.md", FAULTY);
     let it = desk.ibid(&["check", "faulty.md", "--folder", "docs", "-o", "out.txt"]);
     assert_eq!((it.code, it.out.as_str()), (0, ""));
@@ -169,7 +169,7 @@ fn the_table_goes_to_a_file_and_its_sum_to_stderr() {
 
 #[test]
 fn a_text_reads_files_beside_it_and_in_folders_and_no_others() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("secret.md", "The password of the roof is retained by rain.\n");
     desk.write("in/.hidden/key.md", "The password of the roof is retained by rain.\n");
     desk.write("in/near by.md", "A green roof is a roof that carries plants.\n");
@@ -204,7 +204,7 @@ fn a_text_reads_files_beside_it_and_in_folders_and_no_others() {
 
 #[test]
 fn bad_input_is_told_with_its_name_and_a_hint() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("empty.md", " \n\n");
     std::fs::write(desk.path("picture.md"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
     std::fs::write(desk.path("long.md"), "Roofs [1]. ".repeat(1_000_000)).unwrap();
@@ -243,7 +243,7 @@ fn bad_input_is_told_with_its_name_and_a_hint() {
 
 #[test]
 fn a_text_without_citations_says_so_and_is_not_strictly_sound() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("plain.md", "Roofs are nice and keep the rain out.\n");
     let it = desk.ibid(&["check", "plain.md"]);
     assert_eq!(it.code, 0, "{}", it.err);

@@ -8,6 +8,7 @@ use serde_json::Value;
 /// A machine of its own: home, data, cache, and a folder of documents.
 pub(crate) struct TestHome {
     pub(crate) dir: tempfile::TempDir,
+    compares_meaning: bool,
 }
 
 pub(crate) struct Outcome {
@@ -38,8 +39,14 @@ impl From<Output> for Outcome {
 }
 
 impl TestHome {
+    /// Where the program compares words alone: the model would take most of the time of a test that is not about meaning.
     pub(crate) fn new() -> TestHome {
-        let desk = TestHome { dir: tempfile::tempdir().unwrap() };
+        TestHome { compares_meaning: false, ..TestHome::with_model() }
+    }
+
+    /// Where the program compares meaning, as it does unless it is told otherwise.
+    pub(crate) fn with_model() -> TestHome {
+        let desk = TestHome { dir: tempfile::tempdir().unwrap(), compares_meaning: true };
         let docs = desk.path("docs");
         std::fs::create_dir_all(&docs).unwrap();
         for (name, text) in [
@@ -82,6 +89,9 @@ impl TestHome {
             .env("HOME", self.path("home"))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .stdin(Stdio::null());
+        if !self.compares_meaning {
+            command.env("IBID_EMBEDDING_MODEL", "none");
+        }
         command
     }
 

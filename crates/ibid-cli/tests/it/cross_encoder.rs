@@ -53,7 +53,7 @@ fn verdicts(desk: &TestHome, variable: (&str, &str)) -> Vec<String> {
 
 #[test]
 fn what_words_forgive_is_contradicted_and_what_is_true_stays_supported() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let read = verdicts(&desk, ("IBID_RERANK_MODEL", ""));
     assert_eq!(read, ["contradicted", "contradicted", "supported"]);
     let by_words = verdicts(&desk, ("IBID_RERANK_MODEL", "none"));
@@ -82,7 +82,7 @@ fn a_damaged_adapter_is_named_by_doctor_and_check_and_the_run_says_that_it_was_n
     flipped[at + 5] = 0x7b;
     let cut = whole_adapter()[..100_000].to_vec();
     for (adapter, loads) in [(flipped, true), (cut, false)] {
-        let desk = TestHome::new();
+        let desk = TestHome::with_model();
         let models = models(&desk, &adapter).to_string_lossy().into_owned();
         let place = ("IBID_MODELS_DIR", models.as_str());
         let told = ran(&desk, &["doctor"], place);
@@ -113,7 +113,7 @@ fn a_damaged_adapter_is_named_by_doctor_and_check_and_the_run_says_that_it_was_n
 #[cfg(unix)]
 #[test]
 fn an_adapter_that_is_a_pipe_is_refused_and_not_waited_for() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let models = models(&desk, b"");
     let adapter = models.join(MODEL).join("adapter.safetensors");
     std::fs::remove_file(&adapter).unwrap();
@@ -129,7 +129,7 @@ fn an_adapter_that_is_a_pipe_is_refused_and_not_waited_for() {
 
 #[test]
 fn a_sentence_that_answers_nothing_is_only_the_nearest() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library");
     let library = library.to_string_lossy().into_owned();
     let ask = |question: &str, form: &str| {

@@ -51,7 +51,7 @@ fn told(rows: &[Value], state: &str, found: &str, fix: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_model_is_looked_up_with_its_provider() {
-    let (desk, site) = (TestHome::new(), Site::open_with(services).await);
+    let (desk, site) = (TestHome::with_model(), Site::open_with(services).await);
     let (good, shut, ollama) = (site.url("/v1"), site.url("/shut"), site.url(""));
     let of = |model: &str, base: &str| {
         let set = [
@@ -89,7 +89,7 @@ async fn each_model_is_looked_up_with_its_provider() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_is_told_with_its_variable() {
-    let (desk, site) = (TestHome::new(), Site::open_with(services).await);
+    let (desk, site) = (TestHome::with_model(), Site::open_with(services).await);
     let gone = format!("http://127.0.0.1:{}", closed());
     let set =
         [("IBID_MODEL", "vllm/a-model"), ("VLLM_BASE_URL", gone.as_str()), ("SEARXNG_URL", &gone)];
@@ -108,7 +108,7 @@ fn closed() -> u16 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_reader_reads_one_small_page_and_clocks_are_compared() {
-    let (desk, site) = (TestHome::new(), Site::open_with(services).await);
+    let (desk, site) = (TestHome::with_model(), Site::open_with(services).await);
     let (crawl, steel, jina) = (site.url("/crawl"), site.url("/steel"), site.url("/jina"));
     let set = [
         ("CRAWL4AI_URL", crawl.as_str()),
@@ -129,7 +129,7 @@ async fn each_reader_reads_one_small_page_and_clocks_are_compared() {
 
 #[test]
 fn a_browser_is_started_or_offered() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     std::fs::create_dir(desk.path("bin")).unwrap();
     let program = desk.write("bin/chromium", "#!/bin/sh\necho '<p>ranitsscript</p>'\n");
     let broken = desk.write("bin/broken", "#!/bin/sh\nexit 1\n");
@@ -156,7 +156,7 @@ fn a_browser_is_started_or_offered() {
 
 #[test]
 fn the_open_web_out_of_reach_is_a_warning_and_not_asked_where_no_run_would() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let nowhere = format!("http://127.0.0.1:{}", closed());
     let proxy = ("HTTPS_PROXY", nowhere.as_str());
     let rows = checks(&desk, "web", &[("IBID_ENGINES", "auto"), proxy]);
@@ -172,7 +172,7 @@ fn the_open_web_out_of_reach_is_a_warning_and_not_asked_where_no_run_would() {
 
 #[test]
 fn quiet_prints_only_what_is_wrong() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let checked = |model: &str| {
         let mut command = desk.command(&["doctor", "-q"]);
         command.env("IBID_ENGINES", "none").env("IBID_MODEL", model);

@@ -136,7 +136,7 @@ fn get_from_web(desk: &TestHome, url: &str, sha256: &str, allowed: &str) -> Outc
 
 #[test]
 fn a_model_is_installed_with_its_hash_chosen_and_given_up() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let files = tiny_model();
     let dir = write_model(&desk, "small", &files);
     let hash = sha256(&files[WEIGHTS]);
@@ -177,7 +177,7 @@ fn a_model_is_installed_with_its_hash_chosen_and_given_up() {
 
 #[test]
 fn a_model_comes_from_the_web_through_the_guard_and_whole_or_not_at_all() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let files = tiny_model();
     let hash = sha256(&files[WEIGHTS]);
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -212,7 +212,7 @@ fn a_model_comes_from_the_web_through_the_guard_and_whole_or_not_at_all() {
 
 #[test]
 fn what_is_no_model_that_ibid_can_run_is_not_installed() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let good = tiny_model();
     let changed = |name: &str, bytes: Vec<u8>| {
         let mut files = good.clone();
@@ -243,7 +243,7 @@ fn what_is_no_model_that_ibid_can_run_is_not_installed() {
 
 #[test]
 fn a_known_name_takes_only_the_pinned_files_and_an_installed_name_only_the_same_weights() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let files = tiny_model();
     let dir = write_model(&desk, "all-MiniLM-L6-v2", &files);
     let hash = sha256(&files[WEIGHTS]);

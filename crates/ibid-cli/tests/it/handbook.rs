@@ -94,7 +94,7 @@ A kettle must be descaled every 4 weeks.
 ";
 
 fn shelf() -> TestHome {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("shelf/manual.txt", MANUAL);
     desk.write("shelf/heronctl.md", TOOL);
     desk.write("shelf/prices.csv", PRICES);
@@ -159,7 +159,7 @@ fn yes_or_no_on_a_thing_that_is_named_nowhere_is_no_answer() {
 
 /// Common questions in the terms of HTML, minutes with requests and persons, and a list below the line that leads to it.
 fn club() -> TestHome {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write(
         "club/faq.html",
         "<html><head><title>Heron kettle help</title></head><body><main><h1>Heron kettle help</h1><dl>\
@@ -222,7 +222,7 @@ fn requests_and_persons_of_minutes_are_no_orders() {
 
 /// The report without a model on `question` over a folder with `page` and a page that says 84 metres.
 fn told_beside(question: &str, page: &str) -> String {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write(
         "marlow/bridges.md",
         "The Marlow footbridge is 84 metres long and opened in 1931.\n",

@@ -536,7 +536,7 @@ mod bundled {
 
     #[test]
     fn a_damaged_model_ends_no_question_and_doctor_names_it() {
-        let desk = TestHome::new();
+        let desk = TestHome::with_model();
         for file in ["config.json", "tokenizer.json"] {
             let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/all-MiniLM-L6-v2");
             let text = std::fs::read_to_string(from.join(file)).unwrap();
@@ -558,7 +558,7 @@ mod bundled {
 
     #[test]
     fn a_question_in_other_words_is_answered_and_none_says_so_without_the_model() {
-        let desk = TestHome::new();
+        let desk = TestHome::with_model();
         for (name, text) in PAGES {
             desk.write(&format!("roofs/{name}"), text);
         }

@@ -7,7 +7,7 @@ const UNANSWERED: &str = "Who won the chess championship of Ruritania?";
 
 #[test]
 fn a_plan_needs_no_folder_and_goes_where_it_is_sent() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let it = desk.ibid(&["plan", ASKED, "--depth", "1", "-o", "plan.txt"]);
     assert_eq!((it.code, it.out.as_str()), (0, ""), "{}", it.err);
     let text = std::fs::read_to_string(desk.path("plan.txt")).unwrap();
@@ -22,7 +22,7 @@ fn a_plan_needs_no_folder_and_goes_where_it_is_sent() {
 
 #[test]
 fn a_plan_tells_how_much_models_that_reason_are_asked_to() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let plan = |model: &str, more: &[(&str, &str)], args: &[&str]| {
         let args = [&["plan", ASKED, "--model", model][..], args].concat();
         let mut command = desk.command(&args);
@@ -51,7 +51,7 @@ fn a_plan_tells_how_much_models_that_reason_are_asked_to() {
 
 #[test]
 fn a_plan_bounds_the_queries_that_are_sent() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let args = ["--breadth", "2", "--depth", "1", "--json", "-q"];
     let plan = desk.ibid(&[&["plan", ASKED][..], &args].concat()).json();
     let docs = desk.docs();
@@ -62,7 +62,7 @@ fn a_plan_bounds_the_queries_that_are_sent() {
 
 #[test]
 fn a_budget_that_is_too_small_says_what_to_raise() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let docs = desk.docs();
     let it = desk.ibid(&[ASKED, "--folder", &docs, "--budget", "1calls", "--json"]);
     assert_eq!(it.code, 5, "{}", it.err);
@@ -74,7 +74,7 @@ fn a_budget_that_is_too_small_says_what_to_raise() {
 
 #[test]
 fn last_is_the_newest_run_also_when_it_has_no_report() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let docs = desk.docs();
     desk.ibid(&[ASKED, "--folder", &docs, "-q"]);
     let it = desk.ibid(&[UNANSWERED, "--folder", &docs, "--json", "-q", "-o", "o.json"]);
@@ -94,7 +94,7 @@ fn last_is_the_newest_run_also_when_it_has_no_report() {
 
 #[test]
 fn help_is_a_command() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     assert_eq!(desk.ibid(&["help"]).out, desk.ibid(&["--help"]).out);
     let it = desk.ibid(&["help", "show"]);
     assert_eq!((it.code, it.out), (0, desk.ibid(&["show", "--help"]).out));
@@ -105,7 +105,7 @@ fn help_is_a_command() {
 
 #[test]
 fn an_empty_domain_is_refused() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     for flag in ["--domain", "--not-domain"] {
         let it = desk.ibid(&[ASKED, "--folder", &desk.docs(), flag, ""]);
         assert_eq!(it.code, 2, "{}", it.err);
@@ -115,7 +115,7 @@ fn an_empty_domain_is_refused() {
 
 #[test]
 fn what_is_no_text_is_not_checked() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     for bytes in [&b"%PDF-1.4 broken"[..], b"caf\xe9 [1]"] {
         std::fs::write(desk.path("broken.pdf"), bytes).unwrap();
         let it = desk.ibid(&["check", "broken.pdf"]);
@@ -126,7 +126,7 @@ fn what_is_no_text_is_not_checked() {
 
 #[test]
 fn a_quotation_behind_a_label_is_compared_alone() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write(
         "report.md",
         "> - **no** — \"A green roof retained 56 % of annual rainfall on average.\"[1]\n\n## Sources\n\n1. Green roofs and rain. docs/rain.md\n",

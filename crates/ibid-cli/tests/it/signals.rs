@@ -24,7 +24,6 @@ fn library() -> PathBuf {
 /// The program at the desk, its clock and chance frozen if `frozen`. It compares words alone: vectors are killed in `vectors`.
 fn command(desk: &TestHome, args: &[&str], frozen: bool) -> Command {
     let mut command = desk.command(args);
-    command.env("IBID_EMBEDDING_MODEL", "none");
     // One of them is held; the others must see the signals.
     command.env("TOKIO_WORKER_THREADS", "4");
     if frozen {
@@ -306,7 +305,7 @@ fn what_takes_long_to_index_is_told_once_at_its_start_and_once_at_its_end() {
     assert!(lines[1].ends_with("] indexed 4,100 of 4,100 documents"), "{err}");
     assert!(!err.contains('\u{1b}'), "no redrawing in a pipe");
     let mut again = command(&desk, &["search", "cork", "--folder", &folder], false);
-    let quick: Outcome = again.env("IBID_EMBEDDING_MODEL", "none").output().unwrap().into();
+    let quick: Outcome = again.output().unwrap().into();
     assert_eq!(quick.err, "", "nothing to do is nothing to tell");
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli::{Outcome, TestHome};
+use crate::cli::TestHome;
 
 /// A folder in which one document explains a short form, one says only the long form, and one only the short form.
 fn clinic() -> TestHome {
@@ -24,22 +24,16 @@ fn clinic() -> TestHome {
     desk
 }
 
-/// Runs `ibid` by words alone.
-fn by_words(desk: &TestHome, args: &[&str]) -> Outcome {
-    let variables = [("IBID_EMBEDDING_MODEL", "none"), ("IBID_RERANK_MODEL", "none")];
-    desk.command(args).envs(variables).output().unwrap().into()
-}
-
 fn titles(desk: &TestHome, query: &str) -> Vec<String> {
     let docs = desk.path("clinic").to_string_lossy().into_owned();
-    let row = by_words(desk, &["search", query, "--folder", &docs, "--json"]).json();
+    let row = desk.ibid(&["search", query, "--folder", &docs, "--json"]).json();
     let results = row["results"].as_array().unwrap();
     results.iter().map(|it| it["title"].as_str().unwrap().to_owned()).collect()
 }
 
 fn shown(desk: &TestHome) -> Value {
     let docs = desk.path("clinic").to_string_lossy().into_owned();
-    by_words(desk, &["index", "show", &docs, "--json"]).json()
+    desk.ibid(&["index", "show", &docs, "--json"]).json()
 }
 
 #[test]
@@ -63,7 +57,7 @@ fn what_was_learned_is_shown_and_forgotten_with_its_documents() {
     let learned = |documents: u64| json!([{"name": "Basal cell carcinoma", "other": "BCC", "documents": documents}]);
     assert_eq!(shown(&desk)["synonyms"], learned(1));
     let docs = desk.path("clinic").to_string_lossy().into_owned();
-    let text = by_words(&desk, &["index", "show", &docs]).out;
+    let text = desk.ibid(&["index", "show", &docs]).out;
     assert!(
         text.contains("4 documents") && text.contains("1  BCC = Basal cell carcinoma"),
         "{text}"
@@ -103,16 +97,16 @@ fn a_question_with_the_short_form_is_answered_from_the_document_with_the_long_fo
     std::fs::remove_file(desk.path("clinic/cream.md")).unwrap();
     let docs = desk.path("clinic").to_string_lossy().into_owned();
     let asked = ["How is BCC treated?", "--folder", &docs, "--model", "none", "-q"];
-    let run = by_words(&desk, &asked);
+    let run = desk.ibid(&asked);
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.out.contains("treated by Mohs surgery"), "{}", run.out);
 
     // The journal has what the folder knew, so a replay does not need the folder.
     let file = desk.path("run.jsonl").to_string_lossy().into_owned();
-    let exported = by_words(&desk, &["export", "last", "-f", "recording", "-o", &file]);
+    let exported = desk.ibid(&["export", "last", "-f", "recording", "-o", &file]);
     assert_eq!(exported.code, 0, "{}", exported.err);
     std::fs::remove_dir_all(desk.path("clinic")).unwrap();
-    let replayed = by_words(&desk, &["replay", &file]);
+    let replayed = desk.ibid(&["replay", &file]);
     assert_eq!(replayed.code, 0, "{}", replayed.err);
     let recording = std::fs::read_to_string(&file).unwrap();
     assert!(recording.contains("\"synonyms\":[{\"name\":\"Basal cell carcinoma\""));

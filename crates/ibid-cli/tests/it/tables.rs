@@ -29,7 +29,7 @@ Both kinds float on water.
 
 /// The answer to a question from these two documents, as the command line gives it.
 fn answer(question: &str, more: &[&str]) -> Outcome {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("shelf/stoppers.html", STOPPERS);
     desk.write("shelf/corks.md", CORKS);
     let folder = desk.path("shelf").display().to_string();
@@ -62,7 +62,7 @@ fn a_table_is_no_answer_to_how_or_why() {
 
 #[test]
 fn a_total_wins_nothing_and_an_unfit_column_has_no_substitute() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let corks = "# Cork forests of four towns\n\nA cork forest is a wood of cork oaks.\n\n\
         | Town | Forest area in hectares | Price in euros |\n| --- | --- | --- |\n\
         | Oak | 400 | 90 |\n| Ash | 260 | n/a |\n| Elm | 200 | 60 |\n| Total | 860 | 150 |\n";
@@ -115,7 +115,7 @@ fn compared_things_stand_in_a_table_of_cited_figures() {
 
 #[test]
 fn every_form_of_a_report_has_the_table() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("shelf/corks.md", CORKS);
     let folder = desk.path("shelf").display().to_string();
     let asked = "Compare natural cork and pressed cork stoppers";

@@ -81,7 +81,7 @@ fn rule(year: u32, days: u32) -> String {
 
 /// The report on a question from these documents.
 fn report(question: &str) -> String {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("club/care.txt", CARE);
     desk.write("club/build.md", BUILD);
     desk.write("club/leaks.md", LEAKS);
@@ -150,7 +150,7 @@ fn what_says_nothing_is_left_out() {
 
 /// The short answer of a report on a manual, `text`.
 fn from_manual(text: &str, question: &str) -> String {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("club/engines.md", text);
     let folder = desk.path("club").display().to_string();
     let told = desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out;
@@ -246,7 +246,7 @@ fn when_is_not_answered_with_a_figure_that_is_no_time() {
 
 #[test]
 fn heights_of_two_sources_that_differ_are_a_disagreement() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write(
         "hills/orla.md",
         "# Mount Orla\n\nMount Orla is a hill of limestone. It is 1,911 metres high.\n",
@@ -279,7 +279,7 @@ Take old oil to the dealer. He takes it back for nothing. Never pour it into the
 
 #[test]
 fn a_condition_of_the_question_is_heeded_before_the_name_is_repeated() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     desk.write("club/oil.txt", LEAFLET);
     let table = "# Engines\n\n| Engine | Amount of oil |\n| --- | --- |\n| Marlin 6 | 400 ml |\n| Tern 9 | 700 ml |\n";
     desk.write("club/table.md", table);
@@ -292,7 +292,7 @@ fn a_condition_of_the_question_is_heeded_before_the_name_is_repeated() {
 
 #[test]
 fn a_row_of_separated_values_is_found_by_its_code() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let prices =
         "code;article;price in euros\nS-20;Sail \"Tern\", 6 m²;410\nS-30;Sail \"Tern\", 9 m²;560\n";
     desk.write("club/prices.csv", prices);

@@ -5,7 +5,7 @@ const ASKED: &str = "Do green roofs cause cancer?";
 
 /// The answer from one page with this title and text.
 fn answer(title: &str, text: &str) -> Outcome {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let page = format!(
         "# {title}\n\n{text}\n\nGreen roofs carry plants above the membrane. They hold back rain and cool the rooms below.\n"
     );

@@ -146,7 +146,7 @@ fn added(desk: &TestHome, folder: &str) -> u64 {
 #[test]
 fn killed_half_way_it_goes_on_from_the_last_commit() {
     for (point, kept) in [("vectors.before_commit:2", 128), ("vectors.after_commit:2", 256)] {
-        let desk = TestHome::new();
+        let desk = TestHome::with_model();
         let folder = papers(&desk);
         let mut add = desk.command(&["index", "add", &folder, "-q"]);
         let died = add.env("IBID_CRASH_AT", point).output().unwrap();
@@ -160,7 +160,7 @@ fn killed_half_way_it_goes_on_from_the_last_commit() {
 
 #[test]
 fn a_first_question_leaves_vectors_and_its_replay_does_not_depend_on_later_ones() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let folder = papers(&desk);
     let asked = "How long do cork roofs last?";
     let run = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "--jsonl"]);
@@ -181,7 +181,7 @@ fn a_first_question_leaves_vectors_and_its_replay_does_not_depend_on_later_ones(
 
 #[test]
 fn a_damaged_file_of_vectors_ends_no_question_and_is_made_anew() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let folder = papers(&desk);
     added(&desk, &folder);
     let file = desk.path("home/.cache/ibid/vectors.db");
@@ -204,7 +204,7 @@ fn a_damaged_file_of_vectors_ends_no_question_and_is_made_anew() {
 
 #[test]
 fn what_stands_in_the_place_of_the_file_of_vectors_ends_no_question_and_is_left_as_it_was() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let folder = papers(&desk);
     added(&desk, &folder);
     let file = desk.path("home/.cache/ibid/vectors.db");
@@ -280,7 +280,7 @@ async fn a_file_of_other_tables_and_vectors_without_numbers_are_made_anew() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_makes_the_vectors_of_its_folders() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let folder = papers(&desk);
     let mut add = desk.command(&["index", "add", &folder, "-q"]);
     add.env("IBID_CRASH_AT", "vectors.after_commit").output().unwrap();
@@ -304,7 +304,7 @@ async fn a_server_makes_the_vectors_of_its_folders() {
 
 #[test]
 fn questions_in_other_languages_find_documents_by_names_and_numbers() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     for (name, text) in [
         (
             "de.txt",

@@ -7,7 +7,7 @@ use crate::cli::TestHome;
 
 #[test]
 fn version_as_json_names_the_build_and_the_hashes_of_the_model() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let it = desk.ibid(&["version", "--json"]);
     assert_eq!((it.code, it.err.as_str()), (0, ""));
     let mut object = it.json();
@@ -29,7 +29,7 @@ fn version_as_json_names_the_build_and_the_hashes_of_the_model() {
 
 #[test]
 fn version_as_text_is_one_line_and_a_missing_model_is_no_fault() {
-    let desk = TestHome::new();
+    let desk = TestHome::with_model();
     let it = desk.ibid(&["version"]);
     let start = format!("ibid {} (", env!("CARGO_PKG_VERSION"));
     assert!(it.out.starts_with(&start) && it.out.lines().count() == 1, "{}", it.out);

@@ -13,6 +13,7 @@ mod page_sections;
 mod scorer;
 mod section_heading;
 mod sections;
+mod sentence_range;
 mod sentence_score;
 mod similarity;
 mod stance;

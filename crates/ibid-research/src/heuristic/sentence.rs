@@ -196,8 +196,18 @@ fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
             matches!(*next, "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as")
         });
         let past = it.len() > 4 && it.ends_with("ed") && !participle && nth > 0;
-        past || words.verbs.contains(*it)
+        past || words.verbs.contains(*it) || nth > 0 && is_third_person(it, all.get(nth + 1))
     })
+}
+
+/// Whether a word ends as the third person of a verb does and an object follows: "crosses the river". Such a word seldom follows a plural.
+fn is_third_person(word: &str, next: Option<&&str>) -> bool {
+    const OBJECTS: &[&str] = &[
+        "the", "a", "an", "its", "their", "his", "her", "our", "your", "it", "them", "him", "us",
+        "you", "every", "each", "both",
+    ];
+    let object = next.is_some_and(|next| OBJECTS.contains(next));
+    object && word.len() > 3 && word.ends_with('s') && !word.ends_with("ss")
 }
 
 /// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.

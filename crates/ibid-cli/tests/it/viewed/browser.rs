@@ -11,7 +11,7 @@ use crate::served::Served;
 async fn a_person_asks_watches_reads_checks_rates_asks_on_and_cancels() {
     let desk = TestHome::new();
     // What meaning adds differs a little between processors.
-    let served = Served::start(&desk, &[("IBID_EMBEDDING_MODEL", "none")]);
+    let served = Served::start(&desk, &[]);
     let mut it = Browser::start(&served.at);
     let at = served.at.clone();
     it.go(&format!("{at}/"));

@@ -56,7 +56,7 @@ async fn a_report_of_one_source_says_so_first_in_every_form() {
 async fn a_report_of_several_sources_does_not_say_so() {
     let desk = TestHome::new();
     // What meaning adds differs a little between processors.
-    let served = Served::start(&desk, &[("IBID_EMBEDDING_MODEL", "none")]);
+    let served = Served::start(&desk, &[]);
     let id = asked(&served, crate::cli::ASKED).await;
     let json = served.get(&format!("/v1/runs/{id}/report.json")).await.json();
     assert!(json["sources"].as_array().unwrap().len() > 1);

@@ -36,8 +36,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) heading: &'a [u32],
     /// The sentence before it.
     pub(super) previous: &'a [u32],
-    /// The index of that sentence, if it may be evidence.
-    pub(super) before: Option<usize>,
+    /// The sentences before it that say what it is about: those that it is quoted with.
+    pub(super) antecedents: &'a [(usize, Vec<u32>)],
     /// The heading above that names what the sentence is about, where the sentence does not.
     pub(super) subject: Option<usize>,
     /// The heading above that tells what a pronoun at the beginning stands for.
@@ -86,7 +86,7 @@ impl<'a> SentenceContext<'a> {
             title: &lines.title,
             heading,
             previous,
-            before: None,
+            antecedents: &[],
             subject: None,
             antecedent: None,
             compared: String::new(),

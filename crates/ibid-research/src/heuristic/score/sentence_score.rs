@@ -4,24 +4,22 @@ use std::collections::BTreeSet;
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
+    SentenceText, claim_text, fitness, has_doubt_words, member_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
-use crate::prompts::SentenceWords;
 use crate::thresholds::{
     ANSWERING_SECTION, CORE_EARLY_WEIGHT, CORE_FIT_WEIGHT, CORE_MATTER_WEIGHT, DISSIMILAR_WEIGHT,
     EARLY_BONUS_HALF_SENTENCES, FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT,
     FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
     JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
-    MEANING_SCORE, MIN_ANSWER_FIT, MIN_ANTECEDENT_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT,
-    MIN_FACET_MATCH, MIN_MEANT_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH,
-    MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT,
-    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT,
-    PAGE_TOPIC_WEIGHT, SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT,
-    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE,
-    STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE,
-    WIDENED_QUOTE_WEIGHT,
+    MEANING_SCORE, MIN_ANSWER_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
+    MIN_MEANT_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT,
+    MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT,
+    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT,
+    SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT,
+    SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE, STEP_OWN_WORDS_WEIGHT,
+    TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -32,38 +30,9 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
+use super::sentence_range::{Candidate, SentenceRange, antecedents, is_next_step};
 use super::stance::Said;
 use super::terms::WeightedTerm;
-
-/// Maximum number of words of a quote that was widened to the sentence before it.
-const WIDENED_WORDS: usize = 70;
-
-/// How a step begins that goes on with the one before it.
-const NEXT_STEP: &str = "Then ";
-
-/// A sentence that may be evidence, before it is scored.
-struct Candidate<'a> {
-    page: &'a Page,
-    /// Its index in the page.
-    n: usize,
-    /// The numbers of its words.
-    ids: &'a [u32],
-    /// How well it stands alone, 0 to 1.
-    fit: f32,
-    seen: SentenceText,
-}
-
-/// Sentences of a page that are quoted together, from `first` to `last`.
-struct SentenceRange {
-    first: usize,
-    last: usize,
-    ids: Vec<u32>,
-    seen: SentenceText,
-    /// How well they stand alone, 0 to 1.
-    fit: f32,
-    /// The heading that says what they are about.
-    heading: Option<usize>,
-}
 
 /// Whether a sentence introduces what follows: "To return an article:".
 fn leads_to_list(page: &Page, n: usize) -> bool {
@@ -171,7 +140,7 @@ impl RelevanceScorer {
         let compared = self.in_context(page, sections, *n).whole();
         let nearest = self.is_nearest(&compared);
         SentenceContext {
-            before: n.checked_sub(1).filter(sound),
+            antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
             subject: sections.subject_of(*n, own).filter(sound),
             antecedent: sections.antecedent_of(*n).filter(sound),
             compared,
@@ -248,11 +217,11 @@ impl RelevanceScorer {
         if !meant && self.names_another_kind(page.sentence(n), &around.wide) {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
-        let Some(mut span) = widen(candidate, around, words) else {
+        let Some(mut span) = SentenceRange::of(candidate, around, words) else {
             return Ok(None);
         };
         let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining);
-        let follows = page.sentence(n).starts_with(NEXT_STEP);
+        let follows = is_next_step(page, n);
         span.fit = match span.first < n {
             true if follows || explains && self.asks_why() => fit,
             true => fit * WIDENED_QUOTE_WEIGHT,
@@ -537,62 +506,4 @@ fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
     let score =
         SIDE_MATCH_WEIGHT * to_item + SIDE_QUESTION_WEIGHT * question + SIDE_EARLY_WEIGHT * early;
     SIDE_OF_COMPARISON_WEIGHT * score
-}
-
-/// The sentence, together with the one before it if it depends on that, or else with the heading that says what it is about.
-/// `None` if neither is fit, or they are too long to quote.
-fn widen(
-    candidate: Candidate<'_>,
-    around: &SentenceContext<'_>,
-    words: &SentenceWords,
-) -> Option<SentenceRange> {
-    let Candidate { page, n, .. } = candidate;
-    let mut span = SentenceRange {
-        first: n,
-        last: n,
-        ids: candidate.ids.to_vec(),
-        seen: candidate.seen,
-        fit: candidate.fit,
-        heading: around.subject,
-    };
-    let leans = leans_on_previous(page.sentence(n), words);
-    // A step that says "then" is told with the one before it.
-    let follows = page.sentence(n).starts_with(NEXT_STEP);
-    if !leans && !follows {
-        return Some(span);
-    }
-    let Some(first) = around.before.filter(|at| is_antecedent(page, *at, n, words)) else {
-        if !leans {
-            return Some(span);
-        }
-        // "It has …" opens a section, or follows another "It …".
-        let opens = n.checked_sub(1).is_none_or(|at| {
-            let heads = page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n);
-            heads || leans_on_previous(page.sentence(at), words)
-        });
-        span.heading = around.antecedent.filter(|_| opens);
-        return span.heading.is_some().then_some(span);
-    };
-    span.first = first;
-    span.ids.extend_from_slice(around.previous);
-    span.ids.sort_unstable();
-    span.ids.dedup();
-    let joined = format!("{} {}", page.sentence(span.first), page.sentence(n));
-    let named = |at: &usize| joined.to_lowercase().contains(&page.sentence(*at).to_lowercase());
-    span.heading = span.heading.filter(|at| !named(at));
-    span.seen = SentenceText::new(&joined);
-    (span.seen.words <= WIDENED_WORDS).then_some(span)
-}
-
-/// Whether the sentence `at` before `n` is in the same block, stands alone and is fit itself.
-fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> bool {
-    let text = page.sentence(at);
-    let fit = fitness(page, at, &SentenceText::new(text), words);
-    same_block(page, at, n)
-        && fit.is_some_and(|number| number >= MIN_ANTECEDENT_FIT)
-        && !leans_on_previous(text, words)
-}
-
-fn same_block(page: &Page, one: usize, other: usize) -> bool {
-    page.sentences()[one].block == page.sentences()[other].block
 }

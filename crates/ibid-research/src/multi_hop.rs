@@ -6,9 +6,9 @@
 //! question first.
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::heuristic::calendar::names_month;
 use super::heuristic::injection::InjectionDetector;
 use super::heuristic::lexicon::spaced;
-use super::heuristic::sentence::names_month;
 use super::prompts;
 use super::thesaurus::synonyms;
 use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens};

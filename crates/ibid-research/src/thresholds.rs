@@ -132,6 +132,21 @@ pub(crate) const SIMILAR_BONUS: f32 = 0.2;
 pub(crate) const REPORTED_QUESTION_WORTH: f32 = 0.5;
 /// What is added to the score of an answer that surely means what is asked, whatever its words.
 pub(crate) const MEANT_BONUS: f32 = 0.3;
+/// What is added to the worth of a sentence that states the fact asked for, in a form that says so.
+pub(crate) const STATED_FACT_BONUS: f32 = 0.4;
+/// What is added to the worth of the form of a fact that surely answers, times the probability that it does.
+pub(crate) const SURE_FACT_BONUS: f32 = 0.25;
+/// Fit of the form, and share of the words of the question, from which a sentence states a fact whatever the model says.
+pub(crate) const MIN_PLAIN_FORM_FIT: f32 = 0.8;
+pub(crate) const MIN_ALL_WORDS: f32 = 0.9;
+/// The same share where the unit of a figure stands for a word: "28 °C" to "how warm is the water?"
+pub(crate) const MIN_MEASURED_WORDS: f32 = 0.4;
+/// Weight of a point without the words for what is asked of the subject, where another point has them.
+pub(crate) const OTHER_ASPECT_WORTH: f32 = 0.5;
+/// Probability of an answer from which a point keeps its worth without these words.
+pub(crate) const OTHER_ASPECT_SURE: f32 = 0.85;
+/// What the words of the title of its page count for a sentence that states a fact.
+pub(crate) const FACT_TITLE_WEIGHT: f32 = 0.85;
 /// Share of its score that an answer keeps which has words asked for and means something else.
 pub(crate) const BESIDE_WORTH: f32 = 0.8;
 /// Factor for the score of an answer that means something else, where no words asked for were found.
@@ -194,6 +209,13 @@ pub(crate) const MONTH_ALONE_FIT: f32 = 0.9;
 pub(crate) const DATE_FOR_RECURRING_WEIGHT: f32 = 0.4;
 /// Fit of a century or of days.
 pub(crate) const VAGUE_TIME_FIT: f32 = 0.4;
+/// Fit of a text with an hour or a day of the week, where a time that recurs is asked for.
+pub(crate) const TIME_OF_DAY_FIT: f32 = 0.95;
+/// Weight of an amount that is told instead of how often.
+pub(crate) const OTHER_FREQUENCY_WEIGHT: f32 = 0.6;
+/// Fit of a text with "behind the" or the like, where a place is asked for; and where a verb of place is before it.
+pub(crate) const PLACE_FIT: f32 = 0.6;
+pub(crate) const TOLD_PLACE_FIT: f32 = 0.8;
 /// Fit of a new name of one word, in answer to who; a longer name fits fully.
 pub(crate) const ONE_NAME_FIT: f32 = 0.6;
 /// Fit of a figure with another unit than the one asked for.
@@ -267,7 +289,7 @@ pub(crate) const FACET_CUE_WEIGHT: f32 = 0.34;
 /// Weight of the sentence's place in the page.
 pub(crate) const FACET_EARLY_WEIGHT: f32 = 0.06;
 /// How well a sentence must stand alone for a quote to be widened to it.
-pub(crate) const MIN_ANTECEDENT_FIT: f32 = 0.6;
+pub(crate) const MIN_ANTECEDENT_FIT: f32 = 0.4;
 
 // What a model's words must share with the evidence.
 /// Share of a claim's words that sentences must have to be used instead of the sentences the model named.

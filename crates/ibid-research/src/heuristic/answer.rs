@@ -13,13 +13,14 @@ use ibid_core::domain::{
     Brief, Evidence, EvidenceStore, ItemId, OpenItem, QuestionKind, Stance, YesNo,
 };
 
-use super::claim_clusters::ClaimCluster;
+use super::calendar::{names_month, years};
+use super::claim_clusters::{ClaimCluster, share_sentences};
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::procedure;
 use super::question_kind::question_kind;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
-use super::sentence::{has_denial, has_number, names_month, years};
+use super::sentence::{has_denial, has_number};
 use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
@@ -194,7 +195,13 @@ fn short_answer<'a>(
 ) -> Vec<&'a ClaimCluster> {
     let steps = procedure::short_answer(kind, notes, ranked, SHORT_WORDS);
     if !steps.is_empty() {
-        return steps;
+        // A sentence is not told twice, alone and before one that goes on with it.
+        let again = |at: usize| {
+            let own = &steps[at];
+            let mut longer = steps.iter().filter(|it| it.words > own.words);
+            longer.any(|it| share_sentences(notes, it.evidence[0], own.evidence[0]))
+        };
+        return (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at]).collect();
     }
     let mut taken: Vec<&ClaimCluster> = Vec::new();
     let mut room = SHORT_WORDS;
@@ -228,8 +235,11 @@ fn short_answer<'a>(
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
+        let quoted =
+            |other: &&ClaimCluster| share_sentences(notes, other.evidence[0], it.point.evidence[0]);
         if it.point.words > room
             || like > MAX_ANSWER_SIMILARITY
+            || taken.iter().any(quoted)
             || is_against(lean, it.point, notes)
         {
             continue;

@@ -8,16 +8,20 @@ use crate::thresholds::{
     LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS, LOOSE_DEFINITION_FIT,
     MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NO_UNIT_FIT, NOT_COMPARING_FIT, NOVELTY_FACTOR,
     NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT,
-    OPEN_NOVELTY_WEIGHT, OTHER_UNIT_FIT, PLACE_NAME_WEIGHT, TWO_COMMAS_FIT, TWO_CUES_FIT,
-    UNDECIDED_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT, YEAR_FIT,
+    OPEN_NOVELTY_WEIGHT, OTHER_FREQUENCY_WEIGHT, OTHER_UNIT_FIT, PLACE_FIT, PLACE_NAME_WEIGHT,
+    TIME_OF_DAY_FIT, TOLD_PLACE_FIT, TWO_COMMAS_FIT, TWO_CUES_FIT, UNDECIDED_FIT, VAGUE_TIME_FIT,
+    WEAK_CUE_FIT, YEAR_FIT,
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 
+use super::calendar::{
+    WEEKDAYS, names_day_or_month, names_month, names_weekday, times_of_day_at, years,
+};
 use super::dimension::Dimension;
 use super::lexicon::has_phrase;
-use super::sentence::{has_number, is_imperative, measures, names_month, years};
+use super::sentence::{has_number, is_imperative, measures};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
@@ -35,10 +39,15 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::When if asks_recurring_time(asked)? => {
             recurring_time_fit(cues("occasions"), text, spaced)
         }
-        QuestionKind::When => date_fit(text, spaced),
+        QuestionKind::When => date_fit(text, spaced).max(time_fit(asked, text, spaced)),
         QuestionKind::Who => name_fit(asked, text),
+        QuestionKind::Quantity if has_phrase(&super::lexicon::spaced(asked), "how often") => {
+            frequency_fit(spaced).max(OTHER_FREQUENCY_WEIGHT * quantity_fit(asked, text))
+        }
         QuestionKind::Quantity => quantity_fit(asked, text),
-        QuestionKind::Where => cues("place").max(name_fit(asked, text) * PLACE_NAME_WEIGHT),
+        QuestionKind::Where => {
+            cues("place").max(name_fit(asked, text) * PLACE_NAME_WEIGHT).max(place_fit(text))
+        }
         // "Do panels work better above plants?" is answered by what compares.
         QuestionKind::YesNo if compares(&super::lexicon::spaced(asked))? => {
             if compares(spaced)? {
@@ -74,8 +83,124 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
     }
 }
 
-/// A month without a year recurs; a day of one year does not.
+/// How well an hour or a day of the week tells when; "when did" asks for a date.
+fn time_fit(asked: &str, text: &str, spaced: &str) -> f32 {
+    let said = !times_of_day_at(text).is_empty() || names_weekday(spaced);
+    let asked = super::lexicon::spaced(asked);
+    let past = ["when did", "when was", "when were", "when had"];
+    match (said, past.iter().any(|it| has_phrase(&asked, it))) {
+        (false, _) => 0.0,
+        (true, true) => VAGUE_TIME_FIT,
+        (true, false) => TIME_OF_DAY_FIT,
+    }
+}
+
+/// "Every eleven years", "twice a week", "monthly".
+fn frequency_fit(spaced: &str) -> f32 {
+    const ADVERBS: [&str; 12] = [
+        "hourly",
+        "daily",
+        "nightly",
+        "weekly",
+        "fortnightly",
+        "monthly",
+        "quarterly",
+        "yearly",
+        "annually",
+        "always",
+        "never",
+        "regularly",
+    ];
+    const COUNTS: [&str; 4] = ["once", "twice", "times", "time"];
+    const EACH: [&str; 5] = ["a", "an", "per", "every", "each"];
+    let words: Vec<&str> = spaced.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let pair = |nth: usize, one: &[&str], other: &[&str]| {
+        one.contains(&words[nth]) && words.get(nth + 1).is_some_and(|next| other.contains(next))
+    };
+    let says = |nth: usize| {
+        ADVERBS.contains(&words[nth])
+            || matches!(words[nth], "every" | "each")
+                && words[nth + 1..].iter().take(3).any(|it| is_period(it))
+            || pair(nth, &COUNTS, &EACH)
+    };
+    if (0..words.len()).any(says) { 1.0 } else { 0.0 }
+}
+
+/// Whether a word is a stretch of time that something recurs by.
+fn is_period(word: &str) -> bool {
+    const PERIODS: [&str; 14] = [
+        "minute",
+        "hour",
+        "day",
+        "night",
+        "morning",
+        "evening",
+        "week",
+        "weekend",
+        "fortnight",
+        "month",
+        "spring",
+        "summer",
+        "autumn",
+        "winter",
+    ];
+    let word = word.strip_suffix('s').unwrap_or(word);
+    PERIODS.contains(&word) || word == "year" || WEEKDAYS.contains(&word)
+}
+
+/// "On the east bank", "behind the locker", "kept at reception": a preposition of place before a thing, and not before a time or a
+/// figure.
+fn place_fit(text: &str) -> f32 {
+    const SURE: [&str; 12] = [
+        "behind",
+        "beside",
+        "opposite",
+        "outside",
+        "inside",
+        "near",
+        "beneath",
+        "underneath",
+        "above",
+        "below",
+        "under",
+        "alongside",
+    ];
+    const LOOSE: [&str; 7] = ["in", "at", "on", "by", "between", "along", "next"];
+    const BEFORE: [&str; 30] = [
+        "is", "are", "was", "were", "be", "stands", "stand", "stood", "lies", "lie", "lay", "sits",
+        "sit", "hangs", "hang", "hung", "kept", "stored", "held", "located", "situated", "found",
+        "lives", "lived", "parked", "based", "placed", "starts", "meets", "meet",
+    ];
+    let words = tokens(text);
+    let place = |nth: usize| {
+        let next = words.get(nth + 1);
+        next.is_some_and(|next| {
+            let named = words[nth + 1..].iter().take(3);
+            let time =
+                named.into_iter().any(|it| is_period(&it.text) || names_day_or_month(&it.text));
+            !time && !next.text.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    let fit = |nth: usize| -> f32 {
+        let word = words[nth].text.as_str();
+        let told =
+            words[nth.saturating_sub(2)..nth].iter().any(|it| BEFORE.contains(&it.text.as_str()));
+        match (SURE.contains(&word), LOOSE.contains(&word)) {
+            _ if !place(nth) => 0.0,
+            (true, _) if told => TOLD_PLACE_FIT,
+            (_, true) if told => TOLD_PLACE_FIT,
+            (true, _) => PLACE_FIT,
+            _ => 0.0,
+        }
+    };
+    (0..words.len()).map(fit).fold(0.0, f32::max)
+}
+
+/// A month without a year recurs, and so do hours and days of the week; a day of one year does not.
 fn recurring_time_fit(cues: f32, text: &str, spaced: &str) -> f32 {
+    if !times_of_day_at(text).is_empty() || names_weekday(spaced) {
+        return cues.max(TIME_OF_DAY_FIT);
+    }
     match (years(text).is_empty(), names_month(spaced)) {
         (true, true) => cues.max(MONTH_ALONE_FIT),
         (true, false) => cues,
@@ -183,7 +308,8 @@ fn is_other_name(subject: &[String], spaced: &str) -> bool {
 fn imperative_fit(text: &str) -> f32 {
     let numbered = text.starts_with(|c: char| c.is_ascii_digit());
     let opening = text.trim_start_matches(|c: char| !c.is_alphabetic()).to_lowercase();
-    let order = prompts::phrases().is_ok_and(|phrases| is_imperative(&opening, &phrases.sentence));
+    let opening = opening.strip_prefix("please ").unwrap_or(&opening);
+    let order = prompts::phrases().is_ok_and(|phrases| is_imperative(opening, &phrases.sentence));
     match (numbered, order) {
         (true, _) => NUMBERED_STEP_FIT,
         (false, true) => IMPERATIVE_FIT,
@@ -239,7 +365,7 @@ fn name_fit(asked: &str, text: &str) -> f32 {
     for (nth, token) in words.iter().enumerate() {
         let word = &text[token.span.clone()];
         let capital = word.starts_with(char::is_uppercase) && word.len() > 1;
-        let fresh = !asked.contains(&token.text);
+        let fresh = !asked.contains(&token.text) && !names_day_or_month(&token.text);
         run = if capital && fresh && (nth > 0 || run > 0) { run + 1 } else { 0 };
         best = best.max(run);
     }
@@ -248,6 +374,12 @@ fn name_fit(asked: &str, text: &str) -> f32 {
         1 => ONE_NAME_FIT,
         _ => 1.0,
     }
+}
+
+/// Whether a question is for one fact, which one line can tell.
+pub(crate) fn asks_for_fact(kind: QuestionKind) -> bool {
+    use QuestionKind::{Quantity, When, Where, Who};
+    matches!(kind, When | Who | Where | Quantity)
 }
 
 /// Whether an answer to a question of this kind has any form: it is no figure, date, place or name, and no yes or no.
@@ -259,8 +391,14 @@ pub(crate) fn is_free_form(kind: QuestionKind) -> bool {
 /// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
 pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
     let counted = counted_stem(&asked.to_lowercase());
+    // "Four hungry people": the noun may follow an adjective.
     let is_counted = |it: &Number| {
-        counted.as_deref().zip(it.unit.as_deref()).is_some_and(|(of, unit)| is_unit_of(of, unit))
+        counted.as_deref().is_some_and(|of| {
+            let after = tokens(&text[it.span.end..]);
+            let mut units =
+                it.unit.iter().cloned().chain(after.iter().take(3).map(|word| stem(&word.text)));
+            units.any(|unit| is_unit_of(of, &unit))
+        })
     };
     let mut found = measures(text);
     let others = numbers(text).into_iter().filter(is_counted);

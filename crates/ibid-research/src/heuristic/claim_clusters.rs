@@ -61,7 +61,9 @@ pub(crate) fn build_points(
             let whole = containment(&point.ids, &ids);
             let like = jaccard(&point.ids, &ids);
             // Evidence on another place or person does not support it, whatever its words.
+            // What a sentence is quoted with says more than that.
             let agrees = *point_no == no
+                && !share_sentences(notes, point.evidence[0], nth)
                 && point_figures.iter().all(|n| figures.contains(n))
                 && point_names.iter().all(|n| ids.contains(n));
             let is_same_told = like >= MAX_SENTENCE_SIMILARITY
@@ -99,6 +101,13 @@ fn add_source(notes: &EvidenceStore, point: &mut ClaimCluster, nth: usize) {
     if !known && point.evidence.len() < MAX_CITED_WORKS {
         point.evidence.push(nth);
     }
+}
+
+/// Whether two pieces of evidence have sentences in common: one is quoted with what precedes it.
+pub(crate) fn share_sentences(notes: &EvidenceStore, one: usize, other: usize) -> bool {
+    let [one, other] = [one, other].map(|nth| &notes.evidence[nth]);
+    let (a, b) = (&one.passage, &other.passage);
+    one.source == other.source && a.first() <= b.last() && b.first() <= a.last()
 }
 
 /// The words of a text that look like names.

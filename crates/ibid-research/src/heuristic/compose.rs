@@ -1,5 +1,6 @@
 //! The extractive report: which sentences, where, and in which order.
 mod confidence;
+mod nearest;
 mod order;
 mod sections;
 mod synthesis;
@@ -10,10 +11,9 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
-    DIRECT_ANSWER_PROBABILITY, MIN_ANSWER_PROBABILITY, MIN_ASPECT_SHARE,
-    MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE,
-    MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE,
-    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE, SURE_ANSWER_PROBABILITY,
+    MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
+    MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
+    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -22,10 +22,9 @@ use ibid_core::domain::{
 };
 
 use super::answer::{self, YesNoTally};
-use super::answer_shape::amounts;
+use super::answer_shape::asks_for_fact;
 use super::claim_clusters::{ClaimCluster, build_points};
 use super::conflicts;
-use super::dimension::Dimension;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::plan::subject_phrase;
@@ -33,9 +32,9 @@ use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
-use super::sentence::has_number;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
+use nearest::{mark_near, says_all};
 use sections::{is_core_item, sections_by_item};
 use word_budget::WordBudget;
 pub(crate) use word_budget::max_words;
@@ -92,13 +91,12 @@ pub(crate) fn compose_report(
     let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
     let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
-    if current.is_empty() && !ranked.is_empty() {
-        mark_superseded(&mut confidence)?;
-    }
+    mark_superseded(current.is_empty() && !ranked.is_empty(), &mut confidence)?;
     let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
-    let listed = best.is_some_and(|best| best.headed || best.listed);
+    let listed = best.is_some_and(|it| it.headed || it.listed);
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
-    let alone = parts.is_empty() && verdict.is_none() && !has_row && !listed;
+    let told = listed || best.is_some_and(|best| says_all(brief, notes, scorer, best));
+    let alone = parts.is_empty() && verdict.is_none() && !has_row && !told;
     let nearest_only = mark_near((brief.kind, alone), scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
@@ -168,63 +166,14 @@ fn whole_or_table<'a>(
     if by_heading { short } else { tables.short_answer(short) }
 }
 
-/// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
-/// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
-/// sentences that answer by themselves, nor is what is not `alone`: rows, parts and what stands under a heading. What is said of one
-/// side alone compares nothing.
-fn mark_near(
-    (kind, alone): (QuestionKind, bool),
-    scorer: &RelevanceScorer,
-    short: &[&ClaimCluster],
-    confidence: &mut ConfidenceMark,
-) -> Result<bool> {
-    // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
-    let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
-    let alone = alone
-        && !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
-    let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
-    let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
-    let dimension = Dimension::from_question(&scorer.question().to_lowercase())
-        .filter(|_| kind == QuestionKind::Quantity);
-    // "How heavy" is not answered with litres.
-    let beside = dimension.is_some_and(|asked| {
-        short.iter().any(|it| has_number(&it.text))
-            && !short.iter().any(|it| asked.is_measured_in(&it.text))
-    });
-    // "How many" is seldom answered without a number.
-    let numberless = kind == QuestionKind::Quantity
-        && short.iter().all(|it| amounts(scorer.question(), &it.text).is_empty())
-        && likely.is_some_and(|it| it < DIRECT_ANSWER_PROBABILITY);
-    let least = match scorer.asks_of_unknown_thing() {
-        true => SURE_ANSWER_PROBABILITY,
-        false => MIN_ANSWER_PROBABILITY,
-    };
-    let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
-    let near = alone
-        && confidence.level <= Confidence::Low
-        && (beside || numberless || likely.is_some_and(|it| it < least))
-        || one_sided
-        || unknown && likely.is_none_or(|it| it < SURE_ANSWER_PROBABILITY);
-    if near {
-        let words = &prompts::phrases()?.confidence;
-        confidence.level = Confidence::VeryLow;
-        confidence.why.retain(|why| *why != words.direct && *why != words.indirect);
-        confidence.why.push(words.nearest.clone());
+/// Lowers the confidence in what only `replaced` editions say.
+fn mark_superseded(replaced: bool, confidence: &mut ConfidenceMark) -> Result<()> {
+    if !replaced {
+        return Ok(());
     }
-    Ok(near)
-}
-
-/// Lowers the confidence in what only replaced editions say.
-fn mark_superseded(confidence: &mut ConfidenceMark) -> Result<()> {
     confidence.level = Confidence::VeryLow;
     confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
     Ok(())
-}
-
-/// Whether a question is for one fact, which one line can tell.
-fn asks_for_fact(kind: QuestionKind) -> bool {
-    use QuestionKind::{Quantity, When, Where, Who};
-    matches!(kind, When | Who | Where | Quantity)
 }
 
 /// Where the question is for one fact, puts the point that the line is from before the others, if it
@@ -359,14 +308,14 @@ fn question_points(
                 || scorer.mentions_question_verb(&it.point.text);
             let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && (does || it.headed) && defined || own_part(it) || it.meant
+            near && (does || it.headed) && defined || own_part(it) || it.meant || it.states_fact
         })
         .collect();
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
     let kept: Vec<usize> = kept
         .iter()
         .zip(on_aspect)
-        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || it.meant)
+        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || it.meant || it.states_fact)
         .map(|(it, _)| it.point.evidence[0])
         .collect();
     if kept.is_empty() {

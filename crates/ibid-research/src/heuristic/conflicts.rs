@@ -13,11 +13,12 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Number, is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, Stance};
 
+use super::calendar::years;
 use super::claim_clusters::{ClaimCluster, independent_source};
 use super::conflict_reason::{Side, age_note, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::score::RelevanceScorer;
-use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
+use super::sentence::{has_denial, has_doubt_words, labels, measures};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
 use crate::changed_fact::find_substitution;
 

@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::sentence::{TITLES, names_day_or_month};
+use super::calendar::names_day_or_month;
+use super::sentence::TITLES;
 use crate::prompts;
 use crate::prompts::DirectiveWords;
 use ibid_core::Result;

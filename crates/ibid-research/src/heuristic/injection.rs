@@ -3,10 +3,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::calendar::names_day_or_month;
 use super::confusables::fold;
 use super::directives::DirectiveDetector;
 use super::lexicon::spaced;
-use super::sentence::{TITLES, leans_on_previous, names_day_or_month};
+use super::sentence::{TITLES, leans_on_previous};
 use crate::prompts;
 use crate::prompts::SentenceWords;
 use ibid_core::Result;

@@ -92,10 +92,17 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     taken.join(" ")
 }
 
-/// The verb that a question with "do" asks about: "cool" of "Do green roofs cool the air?". It is the first
+/// The verb that a question with "do" or "who" asks about: "cool" of "Do green roofs cool the air?". It is the first
 /// known verb, or else the word after a name, or else the last word of the run after "do".
 pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
     let words = tokens(asked);
+    // "Who designed the bridge" has no other verb.
+    if let [who, verb, ..] = words.as_slice()
+        && who.text == "who"
+        && !is_stop_word(&verb.text)
+    {
+        return Some(verb.clone());
+    }
     let aux = words.iter().position(|it| matches!(it.text.as_str(), "do" | "does" | "did"))?;
     let skipped = words[aux + 1..].iter().take_while(|it| is_stop_word(&it.text)).count();
     let run: Vec<&Token> =

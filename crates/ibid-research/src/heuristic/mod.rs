@@ -3,6 +3,7 @@ pub(crate) mod answer;
 pub(crate) mod answer_shape;
 pub(crate) mod asked_fact;
 mod asked_head;
+pub(crate) mod calendar;
 pub(crate) mod claim_clusters;
 pub(crate) mod compose;
 mod conflict_reason;

@@ -2,24 +2,26 @@
 use crate::prompts;
 use crate::thresholds::{
     AIM_WEIGHT, ASKING_HEADING, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT,
-    DENIED_DATE_FIT, DISSIMILAR_WORTH, DOUBT_LOSS, FAR_FACT_FIT, HEADED_BONUS, HEADED_FIT,
-    HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
+    DENIED_DATE_FIT, DISSIMILAR_WORTH, DOUBT_LOSS, FACT_TITLE_WEIGHT, FAR_FACT_FIT, HEADED_BONUS,
+    HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS, LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT,
     LONG_SENTENCE_LOSS, MEANT_BONUS, MIN_ANSWER_FIT, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE,
     MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_STEP_FIT, MORE_EVIDENCE_BONUS,
-    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_LEAD_LOSS, REPORTED_QUESTION_WORTH,
-    SIMILAR_BONUS, STANCE_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
+    NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT, OTHER_ASPECT_SURE, OTHER_ASPECT_WORTH,
+    OTHER_LEAD_LOSS, REPORTED_QUESTION_WORTH, SIMILAR_BONUS, STANCE_BONUS, STATED_FACT_BONUS,
+    SURE_FACT_BONUS, WITHOUT_HEAD_WORTH, WITHOUT_REASON_WORTH, WORTH_FIT_WEIGHT,
     WORTH_RELEVANCE_WEIGHT, WORTH_SCORE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Stance};
 
-use super::answer_shape::{is_free_form, kind_fit};
+use super::answer_shape::{asks_for_fact, is_free_form, kind_fit};
+use super::calendar::years;
 use super::claim_clusters::ClaimCluster;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
 use super::score::{RelevanceScorer, similar_fit};
-use super::sentence::{has_denial, years};
+use super::sentence::has_denial;
 use super::side_name::SideName;
 
 /// A point, scored as an answer to the question.
@@ -38,6 +40,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) similarity: Option<f32>,
     /// The probability that it answers the question, by the model that compares meaning, if that read it.
     pub(crate) probability: Option<f32>,
+    /// Whether it states the fact that is asked for, in a form that says so.
+    pub(crate) states_fact: bool,
     /// Whether it means what is asked, in whatever words, or comes nearest to it of all that was read.
     pub(crate) meant: bool,
     /// Whether it begins with the subject of the question.
@@ -60,99 +64,159 @@ pub(crate) fn rank_points<'a>(
     points: &'a [ClaimCluster],
 ) -> Result<Vec<RankedPoint<'a>>> {
     let apart = SideName::of_brief(brief);
-    let things_known = !scorer.asks_of_unknown_thing();
-    let words = &prompts::phrases()?.sentence;
-    let mut ranked = Vec::new();
-    for point in points {
-        let lower = spaced(&point.text);
-        let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
-        // A figure is asked for as a figure: neither a heading nor its meaning makes one of a sentence.
-        let formless = matches!(brief.kind, QuestionKind::Quantity | QuestionKind::When)
-            && fit < MIN_ANSWER_FIT;
-        fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
-        match brief.kind {
-            QuestionKind::When if has_denial(&lower, words) => fit *= DENIED_DATE_FIT,
-            QuestionKind::Comparison => fit = comparison_fit(fit, &apart, &point.text),
-            _ => {}
-        }
-        let mut relevance = scorer.relevance(&point.text);
-        let first = &notes.evidence[point.evidence[0]];
-        let heading = scorer.heading_strength(first);
-        let heading = RelevanceScorer::told_under_heading(brief.kind, heading, !formless);
-        let similarity = scorer.similarity(&point.text);
-        let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
-        let listed = scorer.is_listed_member(first)
-            && !scorer.requires_more(&point.text)
-            && !off_topic
-            && is_free_form(brief.kind);
-        let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
-        if (brief.kind == QuestionKind::List || step) && !off_topic {
-            relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
-        }
-        if heading > 0.0 {
-            relevance = relevance.max(HEADED_RELEVANCE * heading);
-            let by_place = if listed { LISTED_MEMBER_FIT } else { HEADED_FIT };
-            fit = if formless { fit } else { fit.max(by_place) };
-        }
-        if let Some(similar) = similarity {
-            fit = fit.max(similar_fit(brief.kind, similar));
-        }
-        let mut it = RankedPoint {
-            point,
-            worth: 0.0,
-            relevance,
-            fit,
-            share: scorer.term_share(&point.text).max(heading),
-            similarity,
-            probability: scorer.answer_probability(&point.text),
-            meant: scorer.is_meant(&point.text),
-            early: scorer.begins_with_subject(&point.text),
-            listed,
-            has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
-            headed: heading > 0.0,
-            things_known,
-        };
-        it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
-        if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
-            it.worth -= OTHER_LEAD_LOSS;
-        }
-        if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
-            it.worth *= OTHER_AMOUNT_WEIGHT;
-        }
-        if it.listed {
-            it.worth += LISTED_MEMBER_BONUS;
-        }
-        let decides =
-            it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
-        if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
-            it.worth += STANCE_BONUS;
-        }
-        if !it.has_head {
-            it.worth *= WITHOUT_HEAD_WORTH;
-        }
-        if let Some(similar) = similarity {
-            it.worth = worth_by_meaning(&it, scorer, (similar, heading), formless);
-        }
-        // Under such a heading, what was said need not mean the question.
-        if heading >= ASKING_HEADING && !it.listed && is_free_form(brief.kind) {
-            it.worth += HEADED_BONUS;
-        }
-        ranked.push(it);
+    let mut ranked = points
+        .iter()
+        .map(|point| rank_point(brief, notes, scorer, &apart, point))
+        .collect::<Result<Vec<RankedPoint<'_>>>>()?;
+    use QuestionKind::{HowTo, Open, Why};
+    if asks_for_fact(brief.kind) || matches!(brief.kind, HowTo | Open | Why) {
+        lower_other_aspects(scorer, &mut ranked);
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
 }
 
+/// How well one point answers.
+fn rank_point<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    apart: &[SideName],
+    point: &'a ClaimCluster,
+) -> Result<RankedPoint<'a>> {
+    let things_known = !scorer.asks_of_unknown_thing();
+    let words = &prompts::phrases()?.sentence;
+    let lower = spaced(&point.text);
+    let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+    // A figure is asked for as a figure, and a place as a place: neither a heading nor its meaning makes one of a sentence.
+    let formless = asks_for_fact(brief.kind) && fit < MIN_ANSWER_FIT;
+    fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
+    match brief.kind {
+        QuestionKind::When if has_denial(&lower, words) => fit *= DENIED_DATE_FIT,
+        QuestionKind::Comparison => fit = comparison_fit(fit, apart, &point.text),
+        _ => {}
+    }
+    let mut relevance = scorer.relevance(&point.text);
+    let first = &notes.evidence[point.evidence[0]];
+    let heading = scorer.heading_strength(first);
+    let heading = RelevanceScorer::told_under_heading(brief.kind, heading, !formless);
+    let similarity = scorer.similarity(&point.text);
+    let off_topic = heading == 0.0 && scorer.is_off_topic(similarity);
+    let listed = scorer.is_listed_member(first)
+        && !scorer.requires_more(&point.text)
+        && !off_topic
+        && is_free_form(brief.kind);
+    let step = brief.kind == QuestionKind::HowTo && fit >= MIN_STEP_FIT;
+    if (brief.kind == QuestionKind::List || step) && !off_topic {
+        relevance = relevance.max(scorer.listed_relevance(page_title(notes, point), relevance));
+    }
+    // "It serves four people" in a recipe for soup.
+    if asks_for_fact(brief.kind) && !formless && scorer.aspect_words_share(&point.text) > 0.0 {
+        let titled = format!("{} {}", page_title(notes, point), point.text);
+        relevance = relevance.max(FACT_TITLE_WEIGHT * scorer.word_relevance(&titled));
+    }
+    if heading > 0.0 {
+        relevance = relevance.max(HEADED_RELEVANCE * heading);
+        let by_place = if listed { LISTED_MEMBER_FIT } else { HEADED_FIT };
+        fit = if formless { fit } else { fit.max(by_place) };
+    }
+    if let Some(similar) = similarity {
+        fit = fit.max(similar_fit(brief.kind, similar));
+    }
+    let mut it = RankedPoint {
+        point,
+        worth: 0.0,
+        relevance,
+        fit,
+        share: scorer.term_share(&point.text).max(heading),
+        similarity,
+        probability: scorer.answer_probability(&point.text),
+        meant: scorer.is_meant(&point.text),
+        states_fact: scorer.stated_fact(first).is_some(),
+        early: scorer.begins_with_subject(&point.text),
+        listed,
+        has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
+        headed: heading > 0.0,
+        things_known,
+    };
+    it.worth = worth_of(brief, notes, scorer, (&it, &lower), formless)?;
+    Ok(it)
+}
+
+/// The worth of a point whose parts are known, and whose normalized text is `lower`. It is `formless` where it has not the form of the
+/// fact asked for.
+fn worth_of(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    (it, lower): (&RankedPoint<'_>, &str),
+    formless: bool,
+) -> Result<f32> {
+    let point = it.point;
+    let first = &notes.evidence[point.evidence[0]];
+    let heading = scorer.heading_strength(first);
+    let heading = RelevanceScorer::told_under_heading(brief.kind, heading, !formless);
+    let mut worth = answer_score(brief.kind, &brief.question, it, lower)?;
+    if brief.kind == QuestionKind::Quantity && !scorer.leads_with_asked_word(&point.text) {
+        worth -= OTHER_LEAD_LOSS;
+    }
+    if brief.kind != QuestionKind::YesNo && scorer.is_on_other_amount(&point.text) {
+        worth *= OTHER_AMOUNT_WEIGHT;
+    }
+    if it.listed {
+        worth += LISTED_MEMBER_BONUS;
+    }
+    let decides = it.relevance >= MIN_DECIDING_OVERLAP && it.share >= MIN_DECIDING_CONTENT_WORDS;
+    if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
+        worth += STANCE_BONUS;
+    }
+    if !it.has_head {
+        worth *= WITHOUT_HEAD_WORTH;
+    }
+    if let Some(similar) = it.similarity {
+        worth = worth_by_meaning((it, worth), scorer, (similar, heading), formless);
+    }
+    if it.states_fact {
+        worth += STATED_FACT_BONUS;
+    }
+    if asks_for_fact(brief.kind) && !formless {
+        worth += SURE_FACT_BONUS * it.probability.unwrap_or_default();
+    }
+    // Under such a heading, what was said need not mean the question.
+    if heading >= ASKING_HEADING && !it.listed && is_free_form(brief.kind) {
+        worth += HEADED_BONUS;
+    }
+    Ok(worth)
+}
+
+/// Lowers what has none of the words for what is asked of the subject, where another point that fits has them: "the regatta is held on
+/// Saturday" beside "parking is in the field", to "where can I park at the regatta?"
+fn lower_other_aspects(scorer: &mut RelevanceScorer, ranked: &mut [RankedPoint<'_>]) {
+    let shares: Vec<f32> =
+        ranked.iter().map(|it| scorer.aspect_words_share(&it.point.text)).collect();
+    let on_aspect =
+        |(it, share): (&RankedPoint<'_>, &f32)| *share > 0.0 && it.fit >= MIN_ANSWER_FIT;
+    if !ranked.iter().zip(&shares).any(on_aspect) {
+        return;
+    }
+    for (it, share) in ranked.iter_mut().zip(shares) {
+        let sure = it.probability.is_some_and(|sure| sure >= OTHER_ASPECT_SURE);
+        if share == 0.0 && !sure && !it.headed && !it.listed && !it.states_fact {
+            it.worth *= OTHER_ASPECT_WORTH;
+        }
+    }
+}
+
 /// The worth of a point that means what is asked as far as `similar`, under a heading that asks it as far as `heading`.
 fn worth_by_meaning(
-    it: &RankedPoint<'_>,
+    (it, worth): (&RankedPoint<'_>, f32),
     scorer: &mut RelevanceScorer,
     (similar, heading): (f32, f32),
     formless: bool,
 ) -> f32 {
     let text = &it.point.text;
     let words = scorer.aspect_words_share(text).max(heading);
-    let mut worth = it.worth * scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
+    let mut worth = worth * scorer.dissimilar_factor(similar, words, DISSIMILAR_WORTH);
     // What has all words asked for loses nothing where words are found.
     if scorer.was_compared(text) && (scorer.words_failed() || words < 1.0) {
         worth *= BESIDE_WORTH + (1.0 - BESIDE_WORTH) * similar;

@@ -1,6 +1,6 @@
 //! Whether a sentence can be used in a report, and how it is cleaned.
 use crate::prompts::SentenceWords;
-use ibid_core::domain::words::{Number, Token, is_stop_word, numbers, tokens};
+use ibid_core::domain::words::{Number, is_stop_word, numbers};
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{sentence_case, spaced};
@@ -506,51 +506,8 @@ pub(crate) fn has_number(text: &str) -> bool {
     measures(text).iter().any(|measure| measure.unit.is_some() || measure.value >= 10.0)
 }
 
-/// Years from 1000 to 2099 in the text.
-pub(crate) fn years(text: &str) -> Vec<u32> {
-    year_tokens(text).map(|year_token| year_token.1).collect()
-}
-
-/// The byte offsets of the years.
-pub(crate) fn years_at(text: &str) -> Vec<usize> {
-    year_tokens(text).map(|year_token| year_token.0).collect()
-}
-
-fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
-    tokens(text).into_iter().filter_map(|token: Token| {
-        let bare = token.text.strip_suffix('s').unwrap_or(&token.text);
-        let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
-        (1000..2100).contains(&year).then_some((token.span.start, year))
-    })
-}
-
 /// Titles that stand before the name of a person.
 pub(crate) const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "col", "rev"];
-
-/// Whether a word is the name of a day of the week or of a month, in the singular or the plural.
-pub(crate) fn names_day_or_month(word: &str) -> bool {
-    const DAYS: [&str; 7] =
-        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    DAYS.contains(&word.strip_suffix('s').unwrap_or(word)) || names_month(&format!(" {word} "))
-}
-
-/// Whether the text names a month.
-pub(crate) fn names_month(spaced: &str) -> bool {
-    const MONTHS: &[&str] = &[
-        " january ",
-        " february ",
-        " march ",
-        " april ",
-        " june ",
-        " july ",
-        " august ",
-        " september ",
-        " october ",
-        " november ",
-        " december ",
-    ];
-    MONTHS.iter().any(|month| spaced.contains(month))
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! How much or how many of something a named thing has.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
-use crate::heuristic::sentence::{measures, years};
+use crate::heuristic::calendar::years;
+use crate::heuristic::sentence::measures;
 
 /// Maximum number of words between what is measured and its figure.
 const MAX_FIGURE_DISTANCE: usize = 6;

@@ -85,7 +85,8 @@ pub(super) fn confidence_mark(
         // Other words may mean what is asked.
         let meant = ranked_point.things_known
             && ranked_point.probability.is_some_and(|it| it >= DIRECT_ANSWER_PROBABILITY);
-        !ranked_point.headed && !ranked_point.listed && !on_question && !meant
+        let placed = ranked_point.headed || ranked_point.listed || ranked_point.states_fact;
+        !placed && !on_question && !meant
     }) {
         why.push(words.indirect.clone());
         level -= 1;

@@ -1,6 +1,6 @@
 //! What a report has said already, and how many words it has left.
 use crate::draft::DraftLine;
-use crate::heuristic::claim_clusters::ClaimCluster;
+use crate::heuristic::claim_clusters::{ClaimCluster, share_sentences};
 use crate::heuristic::lexicon::jaccard;
 use crate::thresholds::TOKENS_PER_WORD;
 use ibid_core::domain::EvidenceStore;
@@ -17,6 +17,8 @@ pub(crate) fn max_words(tokens: u32) -> usize {
 pub(super) struct WordBudget<'a> {
     pub(super) notes: &'a EvidenceStore,
     pub(super) used: Vec<Vec<u32>>,
+    /// The evidence that was quoted for it.
+    quoted: Vec<usize>,
     pub(super) room: usize,
 }
 
@@ -26,11 +28,12 @@ impl<'a> WordBudget<'a> {
             0 => MAX_REPORT_WORDS,
             tokens => max_words(tokens),
         };
-        WordBudget { notes, used: Vec::new(), room }
+        WordBudget { notes, used: Vec::new(), quoted: Vec::new(), room }
     }
 
     pub(super) fn write_point(&mut self, point: &ClaimCluster) -> DraftLine {
         self.used.push(point.ids.clone());
+        self.quoted.extend(point.evidence.first());
         self.room = self.room.saturating_sub(point.words);
         DraftLine {
             text: point.text.clone(),
@@ -40,5 +43,6 @@ impl<'a> WordBudget<'a> {
 
     pub(super) fn is_fresh(&self, point: &ClaimCluster) -> bool {
         self.used.iter().all(|it| jaccard(it, &point.ids) < 0.6)
+            && !self.quoted.iter().any(|nth| share_sentences(self.notes, point.evidence[0], *nth))
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn keep_best(
         });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
         let so_far = spent.entry(unit.0).or_insert(0);
-        let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
+        // Sentences that say what it is about may be kept for themselves, too.
+        let overlaps = covered.iter().any(|(first, last)| (*first..=*last).contains(&it.last));
         if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
             continue;
         }

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::heuristic::answer_shape::asks_recurring_time;
 use crate::heuristic::asked_fact::{FactQuestion, StatedFact};
 use crate::heuristic::asked_head::{asked_head, asked_noun};
+use crate::heuristic::calendar::dates_at;
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::comparison_sides;
-use crate::heuristic::sentence::{measures, years_at};
+use crate::heuristic::sentence::measures;
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
@@ -340,7 +341,7 @@ impl RelevanceScorer {
     pub(crate) fn fact_nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
         let at: Vec<usize> = match kind {
             QuestionKind::When if self.asks_recurring_time => return 1.0,
-            QuestionKind::When => years_at(text),
+            QuestionKind::When => dates_at(text),
             QuestionKind::Quantity => {
                 let mut all = measures(text);
                 // "pH 5.6" is no amount beside "82 %".

@@ -30,7 +30,7 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
-use super::sentence_range::{Candidate, SentenceRange, antecedents, is_next_step};
+use super::sentence_range::{Candidate, SentenceRange, antecedents, heading_before, is_next_step};
 use super::stance::Said;
 use super::terms::WeightedTerm;
 
@@ -66,7 +66,9 @@ impl RelevanceScorer {
                 continue;
             }
             // A member of a list under a heading that asks the question answers, however short.
-            let asked = headed.max(led) > 0.0 || answering == Some(sections.nearest_heading(*n));
+            let asked = headed.max(led) > 0.0
+                || answering == Some(sections.nearest_heading(*n))
+                || self.has_asked_label(page.sentence(*n), own);
             let member = if asked { member_fitness(page, *n) } else { None };
             let fit = fitness(page, *n, &seen, &self.words.sentence);
             let fit = fit.map_or(member, |fit| Some(member.map_or(fit, |it| fit.max(it))));
@@ -126,6 +128,13 @@ impl RelevanceScorer {
         Ok(out)
     }
 
+    /// Whether a line, whose words are `own`, has a label and a figure, and a thing that the question asks of: "Projector and screen: £10".
+    fn has_asked_label(&self, line: &str, own: &[u32]) -> bool {
+        let figure = |rest: &str| rest.contains(|c: char| c.is_ascii_digit());
+        line.split_once(": ").is_some_and(|(_, rest)| figure(rest))
+            && self.asked_things.iter().any(|id| own.binary_search(id).is_ok())
+    }
+
     /// The context of a sentence with its neighbours that give no orders, and what it means there.
     fn neighbours<'a>(
         &mut self,
@@ -142,7 +151,10 @@ impl RelevanceScorer {
         SentenceContext {
             antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
             subject: sections.subject_of(*n, own).filter(sound),
-            antecedent: sections.antecedent_of(*n).filter(sound),
+            antecedent: sections
+                .antecedent_of(*n)
+                .or_else(|| heading_before(page, *n))
+                .filter(sound),
             compared,
             nearest,
             ..around

@@ -158,6 +158,7 @@ impl TablePoints {
             probability: None,
             early: true,
             listed: false,
+            states_fact: false,
             meant: false,
             has_head: true,
             headed: false,

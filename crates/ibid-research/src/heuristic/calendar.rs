@@ -1,0 +1,127 @@
+//! Dates and times in texts.
+use ibid_core::domain::words::{Token, tokens};
+
+/// The days of the week, in lower case.
+pub(crate) const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// Years from 1000 to 2099 in the text.
+pub(crate) fn years(text: &str) -> Vec<u32> {
+    year_tokens(text).map(|year_token| year_token.1).collect()
+}
+
+/// The byte offsets of the years.
+pub(crate) fn years_at(text: &str) -> Vec<usize> {
+    year_tokens(text).map(|year_token| year_token.0).collect()
+}
+
+fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
+    tokens(text).into_iter().filter_map(|token: Token| {
+        let bare = token.text.strip_suffix('s').unwrap_or(&token.text);
+        let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
+        (1000..2100).contains(&year).then_some((token.span.start, year))
+    })
+}
+
+/// Whether a word is the name of a day of the week or of a month, in the singular or the plural.
+pub(crate) fn names_day_or_month(word: &str) -> bool {
+    is_weekday(word) || names_month(&format!(" {word} "))
+}
+
+/// Whether the text names a month.
+pub(crate) fn names_month(spaced: &str) -> bool {
+    const MONTHS: &[&str] = &[
+        " january ",
+        " february ",
+        " march ",
+        " april ",
+        " june ",
+        " july ",
+        " august ",
+        " september ",
+        " october ",
+        " november ",
+        " december ",
+        // "May" is also a verb.
+        " in may ",
+        " of may ",
+        " by may ",
+        " until may ",
+        " since may ",
+        " from may ",
+    ];
+    MONTHS.iter().any(|month| spaced.contains(month))
+}
+
+/// Whether a word is the name of a day of the week, in the singular or the plural.
+fn is_weekday(word: &str) -> bool {
+    WEEKDAYS.contains(&word.strip_suffix('s').unwrap_or(word))
+}
+
+/// Whether the text names a day of the week.
+pub(crate) fn names_weekday(spaced: &str) -> bool {
+    spaced.split([' ', ',']).any(is_weekday)
+}
+
+/// The byte offsets of the times of day: "9 pm", "9.30 am", "18:15", "noon", "7 o'clock".
+pub(crate) fn times_of_day_at(text: &str) -> Vec<usize> {
+    let words = tokens(text);
+    let is_time = |(nth, word): (usize, &Token)| {
+        let next = words.get(nth + 1).map(|next| next.text.as_str());
+        let written =
+            text[word.span.start..].chars().take_while(|c| c.is_ascii_digit() || ".:".contains(*c));
+        let written: String = written.collect();
+        let hour = written.split(['.', ':']).next().and_then(|hour| hour.parse::<u32>().ok());
+        let halved = next.is_some_and(|next| {
+            matches!(next, "am" | "pm" | "a.m" | "p.m" | "o'clock" | "o’clock")
+        });
+        let joined =
+            ["am", "pm"].iter().any(|half| word.text.strip_suffix(half).is_some_and(is_clock));
+        let by_colon = written.split_once(':').is_some_and(|(hours, minutes)| {
+            hours.len() <= 2 && minutes.trim_end_matches(['.', ':']).len() == 2
+        });
+        matches!(word.text.as_str(), "noon" | "midday" | "midnight")
+            || joined
+            || hour.is_some_and(|hour| hour <= 24) && (halved || by_colon)
+    };
+    words
+        .iter()
+        .enumerate()
+        .filter(|word| is_time(*word))
+        .map(|(_, word)| word.span.start)
+        .collect()
+}
+
+/// Whether a text is an hour: "9", "9.30", "18:15".
+fn is_clock(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || ".:".contains(c))
+}
+
+/// The byte offsets of all that says when: years, months, days of the week and times of day.
+pub(crate) fn dates_at(text: &str) -> Vec<usize> {
+    let days = tokens(text).into_iter().filter(|word| names_day_or_month(&word.text));
+    let mut places: Vec<usize> = days.map(|word| word.span.start).collect();
+    places.extend(years_at(text));
+    places.extend(times_of_day_at(text));
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_day_are_told_from_other_numbers() {
+        for (text, count) in [
+            ("The pool opens at 6.30 am on weekdays and at 8 am at weekends.", 2),
+            ("It shuts at 9pm, or at noon on Sundays.", 2),
+            ("The last boat leaves at 18:15.", 1),
+            ("Add 2.5 litres for 9 people, at a ratio of 1:3.", 0),
+            ("Doors open at 7 o'clock.", 1),
+        ] {
+            assert_eq!(times_of_day_at(text).len(), count, "{text}");
+        }
+        assert_eq!(dates_at("On Tuesdays in March 2024, at 9 am.").len(), 4);
+        assert!(names_weekday(" it closes on mondays, except in may "));
+    }
+}

@@ -1,0 +1,86 @@
+//! Whether a short answer is only near the question.
+use crate::heuristic::answer_shape::{amounts, asks_for_fact};
+use crate::heuristic::claim_clusters::ClaimCluster;
+use crate::heuristic::dimension::Dimension;
+use crate::heuristic::ranked_points::{RankedPoint, page_title};
+use crate::heuristic::score::RelevanceScorer;
+use crate::heuristic::sentence::has_number;
+use crate::prompts;
+use crate::thresholds::{
+    DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_MEASURED_WORDS,
+    MIN_PLAIN_FORM_FIT, SURE_ANSWER_PROBABILITY,
+};
+use ibid_core::Result;
+use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
+
+/// Whether a point states the fact asked for: in a form that says so, or in the form of such facts and, with the title of its page, in
+/// the words of the question.
+pub(super) fn says_all(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    best: &RankedPoint<'_>,
+) -> bool {
+    let title = page_title(notes, best.point);
+    let text = format!("{title} {}", best.point.text);
+    let dimension = Dimension::from_question(&scorer.question().to_lowercase());
+    let least = match dimension.filter(|asked| asked.is_measured_in(&best.point.text)) {
+        Some(_) => MIN_MEASURED_WORDS,
+        None => MIN_ALL_WORDS,
+    };
+    best.states_fact
+        || asks_for_fact(brief.kind)
+            && best.fit >= MIN_PLAIN_FORM_FIT
+            && scorer.word_relevance(&text) >= least
+}
+
+/// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
+/// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
+/// sentences that answer by themselves, nor is what is not `alone`: rows, parts and what stands under a heading. What is said of one
+/// side alone compares nothing.
+pub(super) fn mark_near(
+    (kind, alone): (QuestionKind, bool),
+    scorer: &mut RelevanceScorer,
+    short: &[&ClaimCluster],
+    confidence: &mut ConfidenceMark,
+) -> Result<bool> {
+    // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
+    let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
+    let alone = alone
+        && !matches!(kind, QuestionKind::HowTo | QuestionKind::List | QuestionKind::Comparison);
+    let compared = short.iter().filter_map(|it| scorer.answer_probability(&it.text));
+    let likely = compared.filter(|it| *it > 0.0).reduce(f32::max);
+    let dimension = Dimension::from_question(&scorer.question().to_lowercase())
+        .filter(|_| kind == QuestionKind::Quantity);
+    // "How heavy" is not answered with litres.
+    let beside = dimension.is_some_and(|asked| {
+        short.iter().any(|it| has_number(&it.text))
+            && !short.iter().any(|it| asked.is_measured_in(&it.text))
+    });
+    // "How many" is seldom answered without a number.
+    let numberless = kind == QuestionKind::Quantity
+        && short.iter().all(|it| amounts(scorer.question(), &it.text).is_empty())
+        && likely.is_some_and(|it| it < DIRECT_ANSWER_PROBABILITY);
+    // "Who designed the bridge?" is not answered by what says nothing of a design.
+    let on_other_aspect = asks_for_fact(kind)
+        && !dimension.is_some_and(|asked| short.iter().any(|it| asked.is_measured_in(&it.text)))
+        && short.iter().all(|it| scorer.aspect_words_share(&it.text) == 0.0)
+        && likely.is_none_or(|it| it < DIRECT_ANSWER_PROBABILITY);
+    let least = match scorer.asks_of_unknown_thing() {
+        true => SURE_ANSWER_PROBABILITY,
+        false => MIN_ANSWER_PROBABILITY,
+    };
+    let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
+    let near = alone
+        && confidence.level <= Confidence::Low
+        && (beside || numberless || on_other_aspect || likely.is_some_and(|it| it < least))
+        || one_sided
+        || unknown && likely.is_none_or(|it| it < SURE_ANSWER_PROBABILITY);
+    if near {
+        let words = &prompts::phrases()?.confidence;
+        confidence.level = Confidence::VeryLow;
+        confidence.why.retain(|why| *why != words.direct && *why != words.indirect);
+        confidence.why.push(words.nearest.clone());
+    }
+    Ok(near)
+}

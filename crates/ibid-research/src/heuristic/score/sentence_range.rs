@@ -1,0 +1,136 @@
+//! What is quoted for a sentence: the sentence alone, or with those before it that say what it is about.
+use crate::heuristic::sentence::{SentenceText, fitness, leans_on_previous};
+use crate::prompts::SentenceWords;
+use crate::thresholds::MIN_ANTECEDENT_FIT;
+use ibid_core::domain::{BlockKind, Page};
+
+use super::context::SentenceContext;
+use super::sections::tells_false_claims;
+
+/// Maximum number of words of a quote that was widened to the sentences before it.
+const WIDENED_WORDS: usize = 70;
+/// Maximum number of sentences before one that are quoted with it.
+const MAX_ANTECEDENTS: usize = 3;
+/// Maximum number of words of a label that a paragraph begins with.
+const MAX_LABEL_WORDS: usize = 4;
+/// Maximum number of sentences between a heading and one that is quoted with it.
+const MAX_HEADING_REACH: usize = 40;
+/// How a step begins that goes on with the one before it.
+const NEXT_STEP: &str = "Then ";
+
+/// A sentence that may be evidence, before it is scored.
+pub(super) struct Candidate<'a> {
+    pub(super) page: &'a Page,
+    /// Its index in the page.
+    pub(super) n: usize,
+    /// The numbers of its words.
+    pub(super) ids: &'a [u32],
+    /// How well it stands alone, 0 to 1.
+    pub(super) fit: f32,
+    pub(super) seen: SentenceText,
+}
+
+/// Sentences of a page that are quoted together, from `first` to `last`.
+pub(super) struct SentenceRange {
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) ids: Vec<u32>,
+    pub(super) seen: SentenceText,
+    /// How well they stand alone, 0 to 1.
+    pub(super) fit: f32,
+    /// The heading that says what they are about.
+    pub(super) heading: Option<usize>,
+}
+
+impl SentenceRange {
+    /// The sentence, together with those before it if it depends on them, or else with the heading that says what it is about.
+    /// `None` if neither is fit, or they are too long to quote.
+    pub(super) fn of(
+        candidate: Candidate<'_>,
+        around: &SentenceContext<'_>,
+        words: &SentenceWords,
+    ) -> Option<SentenceRange> {
+        let Candidate { page, n, .. } = candidate;
+        let mut span = SentenceRange {
+            first: n,
+            last: n,
+            ids: candidate.ids.to_vec(),
+            seen: candidate.seen,
+            fit: candidate.fit,
+            heading: around.subject,
+        };
+        let leans = leans_on_previous(page.sentence(n), words);
+        // A step that says "then" is told with the one before it.
+        if !leans && !is_next_step(page, n) {
+            return Some(span);
+        }
+        let Some((first, _)) = around.antecedents.first() else {
+            if !leans {
+                return Some(span);
+            }
+            // "It has …" opens a section, or follows another "It …".
+            let opens = n.checked_sub(1).is_none_or(|at| {
+                let heads =
+                    page.sentences()[at].kind == BlockKind::Heading || !same_block(page, at, n);
+                heads || leans_on_previous(page.sentence(at), words)
+            });
+            span.heading = around.antecedent.filter(|_| opens);
+            return span.heading.is_some().then_some(span);
+        };
+        span.first = *first;
+        span.ids.extend(around.antecedents.iter().flat_map(|(_, ids)| ids));
+        span.ids.sort_unstable();
+        span.ids.dedup();
+        let joined: Vec<&str> = (*first..=n).map(|nth| page.sentence(nth)).collect();
+        let joined = joined.join(" ");
+        let named = |at: &usize| joined.to_lowercase().contains(&page.sentence(*at).to_lowercase());
+        span.heading = span.heading.filter(|at| !named(at));
+        span.seen = SentenceText::new(&joined);
+        (span.seen.words <= WIDENED_WORDS).then_some(span)
+    }
+}
+
+/// Whether sentence `n` is a step that goes on with the one before it.
+pub(super) fn is_next_step(page: &Page, n: usize) -> bool {
+    page.sentence(n).starts_with(NEXT_STEP)
+}
+
+/// Of the sentences `before` sentence `n`, those that say what it is about: the last one, and, as long as each begins with a pronoun
+/// itself, those before that. The first of them stands alone. Empty if there is no such sentence in the same block, or one of them is
+/// not `sound`.
+pub(super) fn antecedents<'a>(
+    page: &Page,
+    before: &'a [(usize, Vec<u32>)],
+    n: usize,
+    (sound, words): (&dyn Fn(&usize) -> bool, &SentenceWords),
+) -> &'a [(usize, Vec<u32>)] {
+    for count in 1..=before.len().min(MAX_ANTECEDENTS) {
+        let at = before[before.len() - count].0;
+        let adjoins = at + count == n && same_block(page, at, n);
+        let text = page.sentence(at);
+        // "4. Piano. It has not been tuned since 2019."
+        let label =
+            text.split_whitespace().count() <= MAX_LABEL_WORDS && text.ends_with(['.', ':']);
+        let fit = fitness(page, at, &SentenceText::new(text), words);
+        let fit = if label { Some(1.0) } else { fit };
+        let Some(fit) = fit.filter(|_| adjoins && sound(&at)) else {
+            return &[];
+        };
+        if !leans_on_previous(text, words) {
+            return if fit >= MIN_ANTECEDENT_FIT { &before[before.len() - count..] } else { &[] };
+        }
+    }
+    &[]
+}
+
+/// The nearest heading above sentence `n`, if it is not far away, and calls nothing false.
+pub(super) fn heading_before(page: &Page, n: usize) -> Option<usize> {
+    let mut above = (0..n).rev().take(MAX_HEADING_REACH);
+    above.find(|at| {
+        page.sentences()[*at].kind == BlockKind::Heading && !tells_false_claims(page.sentence(*at))
+    })
+}
+
+fn same_block(page: &Page, one: usize, other: usize) -> bool {
+    page.sentences()[one].block == page.sentences()[other].block
+}

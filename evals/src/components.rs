@@ -1,8 +1,8 @@
 //! Every component of `evals`.
 use crate::{
     Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact,
-    injection, linear, load, memory, quotes, race, recordings, reports, rerank, retrieve, rubrics,
-    speed, strategies, train_extractor, web,
+    injection, linear, load, memory, questions, quotes, race, recordings, reports, rerank,
+    retrieve, rubrics, speed, strategies, train_extractor, web,
 };
 
 type ComponentFn = fn(&[String]) -> Outcome;
@@ -44,6 +44,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         ("the sample library, BioASQ and 199 web pages", speed::run), ("the sample library and generated rows", speed::small)),
     component("answers", "what reports answer, and whether they keep to the matter",
         ("BioASQ and MultiHop-RAG, development halves", answers::run), (LIBRARY, answers::small)),
+    component("questions", "questions about small folders of everyday documents, without a model",
+        ("four sets of folders and questions in `questions/`", questions::run), ("four questions about one folder", questions::small)),
     component("strategies", "the four ways to gather, on the same questions",
         ("BioASQ, MultiHop-RAG and RAMDocs, development halves", strategies::run), ("the sample library and generated rows", strategies::small)),
     component("crash", "kills at random moments and at every named point",
@@ -69,7 +71,7 @@ pub(crate) const COMPONENTS: &[Component] = &[
     component("rerank", "passages in order of graded judgements",
         ("the collections named", rerank::run), (GENERATED, rerank::small)),
     component("memory", "peak memory of indexing 100,000 passages, and of searching them",
-        ("generated passages", memory::run), ("500 generated passages", memory::small)),
+        ("generated passages", memory::run), ("100 generated passages", memory::small)),
     component("load", "many runs at once on a server that is running",
         ("a server that is running", load::run), ("a server of its own over the plain texts of the sample library", load::small)),
     component("web", "many pages of the web at once, beside the slowest, and their memory",

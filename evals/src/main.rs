@@ -31,6 +31,7 @@ mod multi_hop;
 mod overlap;
 mod peers;
 mod program;
+mod questions;
 mod quotes;
 mod race;
 mod recordings;

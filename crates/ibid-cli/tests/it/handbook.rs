@@ -263,3 +263,50 @@ fn requests_of_everyday_take_no_sentence_with_them() {
     let told = told_beside("When is the Marlow hall closed?", page);
     assert!(told.contains("closed every Monday"), "{told}");
 }
+
+/// A leaflet in ordinary prose: what a sentence is about stands in the one before it.
+fn lido() -> TestHome {
+    let desk = TestHome::new();
+    desk.write(
+        "lido/lido.md",
+        "# Tarn Road lido\n\nThe lido lies behind the old tram depot. It is 61 metres long and its slide is 9 metres tall. It opens at 7 am \
+         and closes at 8.30 pm. The ticket desk shuts half an hour earlier.\n\n## Changing huts\n\nPlease lock the changing huts whenever \
+         you leave. The changing huts stand beside the diving tower.\n\n## History\n\nThe first swimmers freeze over a hole in the ice here \
+         in 1904. This was filled in 1911. Classes for toddlers run on Mondays. They are taught by Ottilie Brandt, who once swam to Sark.\n\n\
+         ## Common myths\n\n- The lido was designed by the tram company.\n- It was fed by a spring.\n\nNone of these is true. It was \
+         designed by Walter Pym.\n",
+    );
+    desk.write(
+        "lido/minutes.txt",
+        "Minutes of the lido friends, 2 June 2024\n\n1. Paddling pool. It has not been scrubbed since March. Mr Sand asked for a second \
+         paddling pool; the friends did not agree. The railings are repainted every six years. It takes 40 litres of paint. The stall \
+         sells two hungry people a pie for 5 euros.\n",
+    );
+    desk
+}
+
+#[test]
+fn a_fact_is_told_by_the_sentence_that_states_it() {
+    let desk = lido();
+    let folder = desk.path("lido").to_string_lossy().into_owned();
+    for (question, told) in [
+        ("How long is the lido?", "It is 61 metres long"),
+        ("How tall is the slide?", "its slide is 9 metres tall"),
+        ("When does the lido close?", "closes at 8.30 pm"),
+        ("Where are the changing huts?", "The changing huts stand beside the diving tower."),
+        ("Who teaches the toddlers?", "They are taught by Ottilie Brandt"),
+        ("Who designed the Tarn Road lido?", "It was designed by Walter Pym."),
+        ("When was the paddling pool last scrubbed?", "It has not been scrubbed since March."),
+        ("Did the friends agree to a second paddling pool?", "the friends did not agree"),
+        ("How often are the railings repainted?", "every six years"),
+    ] {
+        let it =
+            desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json();
+        assert!(short(&it).contains(told), "{question}: {}", short(&it));
+        assert_ne!(it["nearest_only"], Value::Bool(true), "{question}");
+    }
+    let myths = "Who designed the Tarn Road lido?";
+    let it = desk.ibid(&[myths, "--folder", &folder, "--model", "none", "-q"]).out;
+    assert!(!it.contains("Common myths: It was designed"), "{it}");
+    assert!(!it.contains("tram company"), "{it}");
+}

@@ -5,7 +5,6 @@ use crate::thresholds::MIN_ANTECEDENT_FIT;
 use ibid_core::domain::{BlockKind, Page};
 
 use super::context::SentenceContext;
-use super::sections::tells_false_claims;
 
 /// Maximum number of words of a quote that was widened to the sentences before it.
 const WIDENED_WORDS: usize = 70;
@@ -13,8 +12,6 @@ const WIDENED_WORDS: usize = 70;
 const MAX_ANTECEDENTS: usize = 3;
 /// Maximum number of words of a label that a paragraph begins with.
 const MAX_LABEL_WORDS: usize = 4;
-/// Maximum number of sentences between a heading and one that is quoted with it.
-const MAX_HEADING_REACH: usize = 40;
 /// How a step begins that goes on with the one before it.
 const NEXT_STEP: &str = "Then ";
 
@@ -121,14 +118,6 @@ pub(super) fn antecedents<'a>(
         }
     }
     &[]
-}
-
-/// The nearest heading above sentence `n`, if it is not far away, and calls nothing false.
-pub(super) fn heading_before(page: &Page, n: usize) -> Option<usize> {
-    let mut above = (0..n).rev().take(MAX_HEADING_REACH);
-    above.find(|at| {
-        page.sentences()[*at].kind == BlockKind::Heading && !tells_false_claims(page.sentence(*at))
-    })
 }
 
 fn same_block(page: &Page, one: usize, other: usize) -> bool {

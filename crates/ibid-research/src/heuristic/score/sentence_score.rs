@@ -30,7 +30,7 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
-use super::sentence_range::{Candidate, SentenceRange, antecedents, heading_before, is_next_step};
+use super::sentence_range::{Candidate, SentenceRange, antecedents, is_next_step};
 use super::stance::Said;
 use super::terms::WeightedTerm;
 
@@ -151,10 +151,7 @@ impl RelevanceScorer {
         SentenceContext {
             antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
             subject: sections.subject_of(*n, own).filter(sound),
-            antecedent: sections
-                .antecedent_of(*n)
-                .or_else(|| heading_before(page, *n))
-                .filter(sound),
+            antecedent: sections.antecedent_of(page, *n).filter(sound),
             compared,
             nearest,
             ..around

@@ -282,6 +282,10 @@ fn lido() -> TestHome {
          paddling pool; the friends did not agree. The railings are repainted every six years. It takes 40 litres of paint. The stall \
          sells two hungry people a pie for 5 euros.\n",
     );
+    desk.write(
+        "lido/pump.md",
+        "# The Brook 3 pump: manual\n\n| Item | Value |\n|---|---|\n| Weight | 48 kg (without hose) |\n| Flow | 900 litres per minute |\n",
+    );
     desk
 }
 
@@ -299,6 +303,8 @@ fn a_fact_is_told_by_the_sentence_that_states_it() {
         ("When was the paddling pool last scrubbed?", "It has not been scrubbed since March."),
         ("Did the friends agree to a second paddling pool?", "the friends did not agree"),
         ("How often are the railings repainted?", "every six years"),
+        ("How heavy is the pump?", "Weight: 48 kg"),
+        ("What is the weight of the Brook 3 pump?", "Weight: 48 kg"),
     ] {
         let it =
             desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json();

@@ -394,9 +394,8 @@ pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
     // "Four hungry people": the noun may follow an adjective.
     let is_counted = |it: &Number| {
         counted.as_deref().is_some_and(|of| {
-            let after = tokens(&text[it.span.end..]);
-            let mut units =
-                it.unit.iter().cloned().chain(after.iter().take(3).map(|word| stem(&word.text)));
+            let after = text[it.span.end..].split_whitespace().take(3).flat_map(tokens);
+            let mut units = it.unit.iter().cloned().chain(after.map(|word| stem(&word.text)));
             units.any(|unit| is_unit_of(of, &unit))
         })
     };

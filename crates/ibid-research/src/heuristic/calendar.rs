@@ -5,6 +5,9 @@ use ibid_core::domain::words::{Token, tokens};
 pub(crate) const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
+/// Maximum length of an hour, "18:15:00" and a full stop.
+const MAX_CLOCK_CHARS: usize = 9;
+
 /// Years from 1000 to 2099 in the text.
 pub(crate) fn years(text: &str) -> Vec<u32> {
     year_tokens(text).map(|year_token| year_token.1).collect()
@@ -68,9 +71,9 @@ pub(crate) fn times_of_day_at(text: &str) -> Vec<usize> {
     let words = tokens(text);
     let is_time = |(nth, word): (usize, &Token)| {
         let next = words.get(nth + 1).map(|next| next.text.as_str());
-        let written =
-            text[word.span.start..].chars().take_while(|c| c.is_ascii_digit() || ".:".contains(*c));
-        let written: String = written.collect();
+        let written = text[word.span.start..].chars().take(MAX_CLOCK_CHARS);
+        let written: String =
+            written.take_while(|c| c.is_ascii_digit() || ".:".contains(*c)).collect();
         let hour = written.split(['.', ':']).next().and_then(|hour| hour.parse::<u32>().ok());
         let halved = next.is_some_and(|next| {
             matches!(next, "am" | "pm" | "a.m" | "p.m" | "o'clock" | "o’clock")

@@ -343,6 +343,7 @@ pub(crate) fn plan_words() -> Result<&'static PlanWords> {
 #[derive(Debug, Deserialize)]
 pub(crate) struct TableWords {
     pub(crate) property_columns: BTreeSet<String>,
+    pub(crate) value_columns: BTreeSet<String>,
     pub(crate) all_rows: BTreeSet<String>,
     pub(crate) generic: BTreeSet<String>,
     pub(crate) summaries: BTreeSet<String>,

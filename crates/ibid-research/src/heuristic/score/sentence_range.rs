@@ -93,14 +93,17 @@ pub(super) fn is_next_step(page: &Page, n: usize) -> bool {
 }
 
 /// Of the sentences `before` sentence `n`, those that say what it is about: the last one, and, as long as each begins with a pronoun
-/// itself, those before that. The first of them stands alone. Empty if there is no such sentence in the same block, or one of them is
-/// not `sound`.
+/// itself, those before that. The first of them stands alone. Empty if sentence `n` needs none, there is none in the same block, or one of
+/// them is not `sound`.
 pub(super) fn antecedents<'a>(
     page: &Page,
     before: &'a [(usize, Vec<u32>)],
     n: usize,
     (sound, words): (&dyn Fn(&usize) -> bool, &SentenceWords),
 ) -> &'a [(usize, Vec<u32>)] {
+    if !leans_on_previous(page.sentence(n), words) && !is_next_step(page, n) {
+        return &[];
+    }
     for count in 1..=before.len().min(MAX_ANTECEDENTS) {
         let at = before[before.len() - count].0;
         let adjoins = at + count == n && same_block(page, at, n);

@@ -37,6 +37,8 @@ pub(super) struct TableView<'p> {
     pub(super) table: Table,
     /// Whether its columns are the things, and its rows their attributes.
     pub(super) by_column: bool,
+    /// Whether it lists properties of one thing, a row each: "Weight | 640 g" below "Item | Value", or without a header.
+    lists_properties: bool,
     /// The stems of the page's title, the caption and the name of the first column.
     pub(super) about: BTreeSet<String>,
     /// The stems of what says what the rows are: the caption, the heading, the line above that introduces the table, and the names
@@ -67,6 +69,9 @@ impl<'p> TableView<'p> {
                     columns.map(|column| table.name(page, column).replace('_', " ")).collect();
                 let about = stems(&format!("{} {caption} {}", page.title, names[0]));
                 let by_column = names_things_by_column(page, &table, words);
+                let holds_values = || words.value_columns.contains(&names[1].to_lowercase());
+                let lists_properties =
+                    table.header.is_empty() || table.columns() == 2 && holds_values();
                 let (keys, labels) = row_labels(page, &table);
                 let above = table.header.first().and_then(|row| row.sentence.checked_sub(1));
                 let above = above.map(|n| page.sentence(n)).filter(|text| text.ends_with(':'));
@@ -77,7 +82,18 @@ impl<'p> TableView<'p> {
                 let kind = stems(&format!("{caption} {introduced} {keys_named}"));
                 let others = names[keys..].join(" ");
                 let matter = stems(&format!("{caption} {introduced} {others}"));
-                TableView { page, by_column, about, kind, matter, names, keys, labels, table }
+                TableView {
+                    page,
+                    by_column,
+                    lists_properties,
+                    about,
+                    kind,
+                    matter,
+                    names,
+                    keys,
+                    labels,
+                    table,
+                }
             })
             .collect()
     }
@@ -103,7 +119,7 @@ impl<'p> TableView<'p> {
         let label = self.label(row)?;
         let value = self.table.cell(self.page, row, column)?;
         let name = self.names.get(column).map_or("", String::as_str);
-        let (entity, attribute) = match (self.table.header.is_empty(), self.by_column) {
+        let (entity, attribute) = match (self.lists_properties, self.by_column) {
             (true, _) => ("", label),
             (false, true) => (name, label),
             (false, false) => (label, name),

@@ -128,7 +128,7 @@ fn count(
         (true, false, false) => counts.wrong += 1,
         _ => {}
     }
-    if misses && !(holds && !near) {
+    if misses && (near || !holds) {
         println!("miss: {} | {:?} | {}", row.question, row.answers, said.replace('\n', " "));
     }
     Ok(())

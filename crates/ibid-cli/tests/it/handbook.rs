@@ -316,3 +316,35 @@ fn a_fact_is_told_by_the_sentence_that_states_it() {
     assert!(!it.contains("Common myths: It was designed"), "{it}");
     assert!(!it.contains("tram company"), "{it}");
 }
+
+#[test]
+fn a_fact_of_another_thing_is_no_answer_and_no_refusal_is_no_no() {
+    let desk = TestHome::new();
+    for (name, text) in [
+        (
+            "ferry/lena.md",
+            "# The ferry Lena\n\nThe Lena sails from Oster. There is a car park next to the pier. It costs 6 euros a day.\n",
+        ),
+        (
+            "boat/minutes.md",
+            "# Minutes of the rowers\n\nMr Hale asked for a second boat for 900 pounds; the committee did not object.\n",
+        ),
+        (
+            "twice/orla.md",
+            "# Ships\n\nThe ferry Orla was built in 1962. It was built in 1962 at the Storm yard. It cost 90,000 pounds.\n",
+        ),
+    ] {
+        desk.write(name, text);
+    }
+    let ask = |question: &str, folder: &str| {
+        let folder = desk.path(folder).to_string_lossy().into_owned();
+        desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out
+    };
+    let cost = ask("How much does the Lena ferry cost?", "ferry");
+    assert!(!cost.contains("**Short answer"), "{cost}");
+    let agreed = ask("Did the committee agree to the second boat?", "boat");
+    assert!(agreed.contains("did not object") && !agreed.contains("Short answer: no"), "{agreed}");
+    let built = ask("When was the ferry Orla built and how much did it cost?", "twice");
+    let short = built.lines().find(|line| line.starts_with("> **")).unwrap_or_default();
+    assert_eq!(short.matches("The ferry Orla was built in 1962.").count(), 1, "{built}");
+}

@@ -186,6 +186,15 @@ pub(crate) fn whole_answer<'a>(
     }
 }
 
+/// Drops the points whose sentences a longer one quotes, too: a sentence is not told twice, alone and before one that goes on with it.
+pub(crate) fn drop_repeats(notes: &EvidenceStore, short: &mut Vec<&ClaimCluster>) {
+    let all = short.clone();
+    short.retain(|own| {
+        let mut longer = all.iter().filter(|it| it.words > own.words);
+        !longer.any(|it| share_sentences(notes, it.evidence[0], own.evidence[0]))
+    });
+}
+
 /// One to three sentences that answer a question of this kind, at most 60 words together.
 fn short_answer<'a>(
     kind: QuestionKind,
@@ -195,13 +204,7 @@ fn short_answer<'a>(
 ) -> Vec<&'a ClaimCluster> {
     let steps = procedure::short_answer(kind, notes, ranked, SHORT_WORDS);
     if !steps.is_empty() {
-        // A sentence is not told twice, alone and before one that goes on with it.
-        let again = |at: usize| {
-            let own = &steps[at];
-            let mut longer = steps.iter().filter(|it| it.words > own.words);
-            longer.any(|it| share_sentences(notes, it.evidence[0], own.evidence[0]))
-        };
-        return (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at]).collect();
+        return steps;
     }
     let mut taken: Vec<&ClaimCluster> = Vec::new();
     let mut room = SHORT_WORDS;

@@ -97,7 +97,7 @@ pub(crate) fn compose_report(
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
     let told = listed || best.is_some_and(|best| says_all(brief, notes, scorer, best));
     let alone = parts.is_empty() && verdict.is_none() && !has_row && !told;
-    let nearest_only = mark_near((brief.kind, alone), scorer, &short, &mut confidence)?;
+    let nearest_only = mark_near((brief.kind, alone), notes, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
@@ -177,13 +177,14 @@ fn mark_superseded(replaced: bool, confidence: &mut ConfidenceMark) -> Result<()
 }
 
 /// Where the question is for one fact, puts the point that the line is from before the others, if it
-/// is one of them.
+/// is one of them. What another point also quotes is dropped.
 fn lead_with_fact(
-    short: &mut [&ClaimCluster],
+    short: &mut Vec<&ClaimCluster>,
     kind: QuestionKind,
     notes: &EvidenceStore,
     line: Option<&DraftLine>,
 ) {
+    answer::drop_repeats(notes, short);
     let Some(line) = line.filter(|_| asks_for_fact(kind)) else {
         return;
     };

@@ -132,7 +132,7 @@ fn rank_point<'a>(
         similarity,
         probability: scorer.answer_probability(&point.text),
         meant: scorer.is_meant(&point.text),
-        states_fact: scorer.stated_fact(first).is_some(),
+        states_fact: scorer.states_asked_fact(first, &point.text),
         early: scorer.begins_with_subject(&point.text),
         listed,
         has_head: heading > 0.0 || scorer.has_asked_head(&point.text),

@@ -8,7 +8,7 @@ use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
     DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_MEASURED_WORDS,
-    MIN_PLAIN_FORM_FIT, SURE_ANSWER_PROBABILITY,
+    MIN_PLAIN_FORM_FIT, OTHER_ASPECT_SURE, SURE_ANSWER_PROBABILITY,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
@@ -21,7 +21,8 @@ pub(super) fn says_all(
     scorer: &mut RelevanceScorer,
     best: &RankedPoint<'_>,
 ) -> bool {
-    let title = page_title(notes, best.point);
+    // What is quoted with the sentence before it may be on another thing than the page.
+    let title = if is_widened(notes, best.point) { "" } else { page_title(notes, best.point) };
     let text = format!("{title} {}", best.point.text);
     let dimension = Dimension::from_question(&scorer.question().to_lowercase());
     let least = match dimension.filter(|asked| asked.is_measured_in(&best.point.text)) {
@@ -34,12 +35,19 @@ pub(super) fn says_all(
             && scorer.word_relevance(&text) >= least
 }
 
+/// Whether a point is quoted with the sentences before it.
+fn is_widened(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
+    let passage = &notes.evidence[point.evidence[0]].passage;
+    passage.first() < passage.last()
+}
+
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
 /// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
 /// sentences that answer by themselves, nor is what is not `alone`: rows, parts and what stands under a heading. What is said of one
 /// side alone compares nothing.
 pub(super) fn mark_near(
     (kind, alone): (QuestionKind, bool),
+    notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     short: &[&ClaimCluster],
     confidence: &mut ConfidenceMark,
@@ -65,7 +73,14 @@ pub(super) fn mark_near(
     let on_other_aspect = asks_for_fact(kind)
         && !dimension.is_some_and(|asked| short.iter().any(|it| asked.is_measured_in(&it.text)))
         && short.iter().all(|it| scorer.aspect_words_share(&it.text) == 0.0)
-        && likely.is_none_or(|it| it < DIRECT_ANSWER_PROBABILITY);
+        && likely.is_none_or(|it| it < OTHER_ASPECT_SURE);
+    // "There is a car park. It costs 6 euros." is not on a ferry, whatever the title of the page is.
+    let unnamed = asks_for_fact(kind)
+        && short.iter().all(|it| match is_widened(notes, it) {
+            true => !scorer.names_what_is_asked_of(&it.text),
+            false => !scorer.has_asked_names(&format!("{} {}", page_title(notes, it), it.text)),
+        })
+        && likely.is_none_or(|it| it < OTHER_ASPECT_SURE);
     let least = match scorer.asks_of_unknown_thing() {
         true => SURE_ANSWER_PROBABILITY,
         false => MIN_ANSWER_PROBABILITY,
@@ -73,7 +88,11 @@ pub(super) fn mark_near(
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low
-        && (beside || numberless || on_other_aspect || likely.is_some_and(|it| it < least))
+        && (beside
+            || numberless
+            || on_other_aspect
+            || unnamed
+            || likely.is_some_and(|it| it < least))
         || one_sided
         || unknown && likely.is_none_or(|it| it < SURE_ANSWER_PROBABILITY);
     if near {

@@ -261,13 +261,13 @@ impl Sections {
     }
 
     /// The heading above sentence `n` that tells what "it" is: one with a name of the question, or else the outermost with a
-    /// thing of the question, or else the innermost, or the title. One that calls what stands below it false tells nothing.
+    /// thing of the question, or else the title, if no other heading is above. One that calls what stands below it false tells nothing.
     pub(super) fn antecedent_of(&self, page: &Page, n: usize) -> Option<usize> {
-        let headings = || self.above(n).filter(|heading| !heading.false_claims);
-        let asked = headings().filter(|heading| heading.asked).last();
-        let title = || (n > 0 && page.sentences()[0].kind == BlockKind::Heading).then_some(0);
-        let by_place = || asked.or_else(|| headings().next()).map(|heading| heading.at);
-        self.naming(n).or_else(by_place).or_else(title)
+        let mut headings = self.above(n).filter(|heading| !heading.false_claims).peekable();
+        let by_title = headings.peek().is_none();
+        let asked = headings.filter(|heading| heading.asked).last().map(|heading| heading.at);
+        let is_titled = by_title && n > 0 && page.sentences()[0].kind == BlockKind::Heading;
+        self.naming(n).or(asked).or(is_titled.then_some(0))
     }
 
     /// Whether sentence `n`, whose words are `own`, is about another thing than the question names: it stands in a section on one,

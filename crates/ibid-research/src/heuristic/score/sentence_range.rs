@@ -79,10 +79,9 @@ impl SentenceRange {
         span.ids.sort_unstable();
         span.ids.dedup();
         let joined: Vec<&str> = (*first..=n).map(|nth| page.sentence(nth)).collect();
-        let joined = joined.join(" ");
-        let named = |at: &usize| joined.to_lowercase().contains(&page.sentence(*at).to_lowercase());
-        span.heading = span.heading.filter(|at| !named(at));
-        span.seen = SentenceText::new(&joined);
+        // What it is about is said there, and may be another thing than the heading names.
+        span.heading = None;
+        span.seen = SentenceText::new(&joined.join(" "));
         (span.seen.words <= WIDENED_WORDS).then_some(span)
     }
 }

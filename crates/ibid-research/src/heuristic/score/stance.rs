@@ -109,7 +109,7 @@ impl RelevanceScorer {
         if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
-        let denials = self.denials(claim, clause);
+        let denials = self.denials(claim, clause) + usize::from(denies_refusal(clause));
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
         if denials > 1 {
             return Stance::Neutral;
@@ -233,6 +233,21 @@ impl RelevanceScorer {
         let mut from = 0;
         cuts.into_iter().map(|to| &spaced[std::mem::replace(&mut from, to)..to]).collect()
     }
+}
+
+/// Whether a clause denies that somebody refused: "the committee did not object", "did not agree at first".
+fn denies_refusal(clause: &str) -> bool {
+    const REFUSALS: [&str; 15] = [
+        "object", "refuse", "reject", "oppose", "decline", "hesitate", "disagree", "deny",
+        "forbid", "ban", "mind", "need", "fail", "doubt", "dispute",
+    ];
+    let words = tokens(clause);
+    let after_not = words.windows(2).any(|two| {
+        (two[0].text == "not" || two[0].text.ends_with("n't"))
+            && REFUSALS.contains(&two[1].text.as_str())
+    });
+    let later = words.windows(2).any(|two| two[0].text == "at" && two[1].text == "first");
+    after_not || later
 }
 
 /// Whether the sentence has the opposite of a word where the question has that word: "better" and "poor",

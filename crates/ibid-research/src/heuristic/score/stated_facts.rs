@@ -13,7 +13,9 @@ use super::stance::Said;
 use crate::changed_fact::changed_sentences;
 use crate::heuristic::asked_fact::StatedFact;
 use crate::heuristic::lexicon::spaced;
-use crate::heuristic::sentence::{SentenceText, claim_text, has_denial, has_doubt_words};
+use crate::heuristic::sentence::{
+    SentenceText, claim_text, has_denial, has_doubt_words, leans_on_previous,
+};
 use crate::thresholds::{MIN_COPIED_WORDS, MIN_EVIDENCE_SCORE};
 
 /// Maximum number of words of a sentence that is quoted for a fact.
@@ -51,8 +53,10 @@ impl RelevanceScorer {
         };
         let stated: Vec<(usize, StatedFact)> = fit.iter().filter_map(|n| states(*n)).collect();
         let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
+        // "It was designed by Rudge" alone does not say what was.
+        let alone = |n: &&(usize, StatedFact)| !leans_on_previous(page.sentence(n.0), words);
         if !stated.iter().any(|(n, _)| holds(*n))
-            && let Some((n, _)) = stated.first()
+            && let Some((n, _)) = stated.iter().find(alone)
         {
             let added = self.fact_sentence(page, *n);
             let at = found.partition_point(|it| it.first < *n);
@@ -124,6 +128,14 @@ impl RelevanceScorer {
     pub(crate) fn stated_fact(&self, evidence: &Evidence) -> Option<&StatedFact> {
         let mut places = evidence.passage.first()..=evidence.passage.last();
         places.find_map(|n| self.stated.get(&(evidence.source, n)))
+    }
+
+    /// Whether a point from `evidence`, of this text, states the fact that the question asks for, of what it asks it of: a text that goes
+    /// on with another one has its name.
+    pub(crate) fn states_asked_fact(&mut self, evidence: &Evidence, text: &str) -> bool {
+        let one_sentence = evidence.passage.first() == evidence.passage.last();
+        self.stated_fact(evidence).is_some()
+            && (one_sentence && evidence.heading.is_none() || self.has_asked_names(text))
     }
 
     /// The name of what the question asks a fact of.

@@ -221,6 +221,14 @@ impl RelevanceScorer {
         self.part_relevance(item, lead(text)) >= MIN_LEAD_OVERLAP
     }
 
+    /// Whether a text has the names of the question, and one of the things that it asks of.
+    pub(crate) fn names_what_is_asked_of(&mut self, text: &str) -> bool {
+        let ids = self.ids(text);
+        let has = |id: &u32| ids.binary_search(id).is_ok();
+        self.names.iter().all(|(_, id)| has(id))
+            && (self.asked_things.is_empty() || self.asked_things.iter().any(has))
+    }
+
     /// Unweighted share of the question's content words in `text`, 0 to 1. 1 for a long question, which no
     /// sentence repeats in full.
     pub(crate) fn term_share(&mut self, text: &str) -> f32 {

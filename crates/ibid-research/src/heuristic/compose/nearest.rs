@@ -76,10 +76,7 @@ pub(super) fn mark_near(
         && likely.is_none_or(|it| it < OTHER_ASPECT_SURE);
     // "There is a car park. It costs 6 euros." is not on a ferry, whatever the title of the page is.
     let unnamed = asks_for_fact(kind)
-        && short.iter().all(|it| match is_widened(notes, it) {
-            true => !scorer.names_what_is_asked_of(&it.text),
-            false => !scorer.has_asked_names(&format!("{} {}", page_title(notes, it), it.text)),
-        })
+        && short.iter().all(|it| is_widened(notes, it) && !scorer.names_what_is_asked_of(&it.text))
         && likely.is_none_or(|it| it < OTHER_ASPECT_SURE);
     let least = match scorer.asks_of_unknown_thing() {
         true => SURE_ANSWER_PROBABILITY,

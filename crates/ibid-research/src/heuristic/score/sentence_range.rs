@@ -79,9 +79,11 @@ impl SentenceRange {
         span.ids.sort_unstable();
         span.ids.dedup();
         let joined: Vec<&str> = (*first..=n).map(|nth| page.sentence(nth)).collect();
-        // What it is about is said there, and may be another thing than the heading names.
-        span.heading = None;
-        span.seen = SentenceText::new(&joined.join(" "));
+        let joined = joined.join(" ");
+        let named = |at: &usize| joined.to_lowercase().contains(&page.sentence(*at).to_lowercase());
+        // What it is about is said there, and may be another thing than the title of the page names.
+        span.heading = span.heading.filter(|at| *at > 0 && !named(at));
+        span.seen = SentenceText::new(&joined);
         (span.seen.words <= WIDENED_WORDS).then_some(span)
     }
 }

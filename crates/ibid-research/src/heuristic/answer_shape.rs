@@ -128,7 +128,7 @@ fn frequency_fit(spaced: &str) -> f32 {
 
 /// Whether a word is a stretch of time that something recurs by.
 fn is_period(word: &str) -> bool {
-    const PERIODS: [&str; 14] = [
+    const PERIODS: [&str; 15] = [
         "minute",
         "hour",
         "day",
@@ -143,9 +143,10 @@ fn is_period(word: &str) -> bool {
         "summer",
         "autumn",
         "winter",
+        "year",
     ];
     let word = word.strip_suffix('s').unwrap_or(word);
-    PERIODS.contains(&word) || word == "year" || WEEKDAYS.contains(&word)
+    PERIODS.contains(&word) || WEEKDAYS.contains(&word)
 }
 
 /// "On the east bank", "behind the locker", "kept at reception": a preposition of place before a thing, and not before a time or a

@@ -109,7 +109,7 @@ impl RelevanceScorer {
         if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
-        let denials = self.denials(claim, clause) + usize::from(denies_refusal(clause));
+        let denials = self.denials(claim, clause) + usize::from(has_qualified_denial(clause));
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
         if denials > 1 {
             return Stance::Neutral;
@@ -235,8 +235,8 @@ impl RelevanceScorer {
     }
 }
 
-/// Whether a clause denies that somebody refused: "the committee did not object", "did not agree at first".
-fn denies_refusal(clause: &str) -> bool {
+/// Whether a denial in a clause denies a refusal, "the committee did not object", or held for a time, "did not agree at first".
+fn has_qualified_denial(clause: &str) -> bool {
     const REFUSALS: [&str; 15] = [
         "object", "refuse", "reject", "oppose", "decline", "hesitate", "disagree", "deny",
         "forbid", "ban", "mind", "need", "fail", "doubt", "dispute",

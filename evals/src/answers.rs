@@ -74,7 +74,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 
 /// Judged questions about the sample library.
 pub(crate) fn small(args: &[String]) -> Outcome {
-    run(&with(args, &["--set", "library"]))
+    run(&with(args, &["--set", "library", "--limit", "3"]))
 }
 
 fn ask<'a>(

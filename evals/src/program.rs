@@ -1,6 +1,8 @@
 //! The program under test, run as a stranger would: by its arguments, its output and its store file.
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use sqlx::{ConnectOptions, Row, SqliteConnection};
@@ -67,7 +69,7 @@ impl Home {
         Ok(other)
     }
 
-    /// A call of the program in this home; nothing of the person's environment reaches it.
+    /// A call of the program in this home; nothing of the person's environment reaches it but what [`model_variable`] names.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -77,6 +79,7 @@ impl Home {
             .env("HOME", self.dir.path())
             .env("IBID_DATA_DIR", self.data())
             .env("IBID_CACHE_DIR", &self.cache)
+            .envs(model_variable())
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
         command
@@ -124,6 +127,22 @@ pub(crate) fn final_object(output: &Output) -> Result<(i32, Value), Fault> {
         format!("exit {code}, stdout is no JSON object ({fault}): {stdout:.200}\n{stderr}")
     })?;
     Ok((code, object))
+}
+
+static WORDS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// From now on the program under test compares words alone; it loads no model and makes no vectors.
+pub(crate) fn compare_words_alone() {
+    WORDS_ALONE.store(true, Ordering::Relaxed);
+}
+
+/// The one variable of a person's environment that reaches the program under test: the model that compares meaning.
+pub(crate) fn model_variable() -> Option<(&'static str, OsString)> {
+    const NAME: &str = "IBID_EMBEDDING_MODEL";
+    if WORDS_ALONE.load(Ordering::Relaxed) {
+        return Some((NAME, "none".into()));
+    }
+    std::env::var_os(NAME).map(|value| (NAME, value))
 }
 
 /// The median of `values`.

@@ -247,21 +247,39 @@ fn round_line(envelope: &Envelope) -> Option<EventLine> {
     }
 }
 
-/// What critics objected to, and what became of it.
+/// How many objections critics had, and what they changed. What was left as it is stands in the event alone.
 fn critique_line(objections: &[Objection]) -> EventLine {
-    let told = objections.iter().map(|it| {
+    let changed = objections.iter().filter_map(|it| {
         let what = match &it.outcome {
             PatchOutcome::Added => "added".to_owned(),
             PatchOutcome::Removed => "removed".to_owned(),
             PatchOutcome::Moved { to: Some(to) } => format!("moved to “{to}”"),
             PatchOutcome::Moved { to: None } => "moved to the short answer".to_owned(),
-            PatchOutcome::Rejected { because } => format!("left, because {because}"),
+            PatchOutcome::Rejected { .. } => return None,
         };
-        format!("{}: {what}: “{}” ({})", it.critic.as_str(), it.sentence, it.why)
+        Some(format!("{what}: “{}”", beginning(&it.sentence)))
     });
-    let told: Vec<String> = told.collect();
+    let changed: Vec<String> = changed.collect();
     let count = pluralize(objections.len() as u64, "objection");
-    EventLine::neutral("critics", format!("{count}; {}", told.join("; ")))
+    let text = match (changed.len(), objections.len() - changed.len()) {
+        (0, _) => format!("{count}, nothing changed"),
+        (_, 0) => format!("{count}; {}", changed.join("; ")),
+        (_, left) => format!("{count}, {left} without a change; {}", changed.join("; ")),
+    };
+    EventLine::neutral("critics", text)
+}
+
+/// The beginning of a sentence, cut at a word.
+fn beginning(sentence: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut end = 0;
+    for (at, _) in sentence.match_indices(' ').chain([(sentence.len(), "")]) {
+        if sentence[..at].chars().count() > LONGEST {
+            return format!("{} …", &sentence[..end]);
+        }
+        end = at;
+    }
+    sentence.to_owned()
 }
 
 /// What changed in the outline; `None` if only evidence was added.

@@ -88,6 +88,7 @@ fn in_own_mounts(args: &[String], count: usize, real: usize) -> Outcome {
         .args(["chaos", MOUNTS])
         .args(args)
         .args(["--scripts", &count.to_string(), "--real", &real.to_string()])
+        .envs(crate::program::model_variable())
         .status()?;
     if !done.success() {
         return Err("a script failed".into());

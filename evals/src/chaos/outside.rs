@@ -13,7 +13,7 @@ use super::script::Chance;
 use super::web::{Trouble, Web};
 use super::world::QUESTION;
 use crate::Fault;
-use crate::program::final_object;
+use crate::program::{final_object, model_variable};
 
 /// Sessions of a run, more than any script needs.
 const SESSIONS: u32 = 8;
@@ -144,6 +144,7 @@ impl ProgramPlayer<'_> {
             .env("SEARXNG_URL", format!("http://127.0.0.1:{}/searxng", self.web.port))
             .env("IBID_ALLOW_NET", "127.0.0.0/8")
             .env("IBID_LOOKUPS", "false")
+            .envs(model_variable())
             .current_dir(&self.home)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

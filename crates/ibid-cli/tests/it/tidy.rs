@@ -287,6 +287,21 @@ fn links_between_documents_lead_somewhere() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+#[test]
+fn examples_in_documentation_are_where_they_are_run() {
+    let mut faults = Vec::new();
+    for it in sources() {
+        let example = it.text.lines().position(|line| {
+            let line = line.trim_start();
+            (line.starts_with("///") || line.starts_with("//!")) && line.contains("```")
+        });
+        if let Some(nth) = example.filter(|_| it.module[0] != "ibid") {
+            faults.push(format!("{}:{}: tests of documentation are off here", it.name, nth + 1));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
 /// A file under a crate's `src`.
 struct Source {
     name: String,

@@ -1,5 +1,7 @@
 //! A researcher: one topic, tools to search and read, a few turns, and notes that cite findings. Each turn is
 //! one decision, by a model or by heuristics.
+use std::collections::BTreeSet;
+
 use crate::ask;
 use crate::ask::shapes::{ResearcherAction, ResearcherPrompt, ResearcherReply, language_name};
 use crate::llm_session::TrackedModel;
@@ -18,6 +20,8 @@ use super::research_loop::ResearchLoop;
 
 /// Thoughts in a row that end a researcher.
 const MAX_THOUGHTS: u32 = 3;
+/// Turns in a row with nothing new that end a researcher: a model that only asks in other words would spend all its calls.
+const MAX_VAIN_TURNS: u32 = 3;
 /// Maximum length of a reason shown for a failure, in characters.
 const MAX_REASON_CHARS: usize = 180;
 /// The reason shown when a researcher's model failed.
@@ -46,6 +50,11 @@ pub(super) struct Researcher {
     pub(super) calls: u32,
     turns: u32,
     thoughts: u32,
+    /// The keys of all hits that it was shown.
+    shown: BTreeSet<String>,
+    /// How many hits it was shown, pages it has read and findings it has, as of its last search or reading.
+    gained: (usize, usize, usize),
+    vain_turns: u32,
     /// How many findings it had when it last read.
     known: usize,
     notes: Vec<(String, Vec<usize>)>,
@@ -121,6 +130,9 @@ impl Researcher {
             calls: 0,
             turns: 0,
             thoughts: 0,
+            shown: BTreeSet::new(),
+            gained: (0, 0, 0),
+            vain_turns: 0,
             known: 0,
             notes: Vec::new(),
             end: None,
@@ -188,6 +200,18 @@ impl Researcher {
                 self.known = self.findings.len();
                 Some(ResearcherStep::Read(hits))
             }
+        }
+    }
+
+    /// Notes what a turn of searching or reading brought. After [`MAX_VAIN_TURNS`] without a hit it did not know, a page or
+    /// a finding, it ends.
+    pub(super) fn note_gain(&mut self, now: u64) {
+        self.shown.extend(self.hits.iter().map(|hit| hit.key().to_owned()));
+        let gained = (self.shown.len(), self.read.len(), self.findings.len());
+        self.vain_turns = if gained == self.gained { self.vain_turns + 1 } else { 0 };
+        self.gained = gained;
+        if self.vain_turns >= MAX_VAIN_TURNS && self.is_active() && !self.by_code {
+            self.finish_or_continue(Vec::new(), now);
         }
     }
 

@@ -19,6 +19,7 @@ use super::search_budget::{ensure_any_answered, folder_count, record_queries, tr
 
 /// Chunks of 4,000 characters weighed of a page that a researcher fetches.
 const MAX_FETCHED_CHUNKS: usize = 2;
+
 /// Runs one turn of all active researchers. Returns the number of new pages.
 pub(super) async fn run_turn(
     research: &mut ResearchLoop<'_>,
@@ -42,6 +43,8 @@ pub(super) async fn run_turn(
             _ => {}
         }
     }
+    let acting: Vec<usize> =
+        searching.iter().map(|it| it.0).chain(reading.iter().map(|it| it.0)).collect();
     if !searching.is_empty() {
         run_searches(research, units, searching).await?;
     }
@@ -49,6 +52,9 @@ pub(super) async fn run_turn(
         true => 0,
         false => fetch_pages(research, llm, round, units, reading).await?,
     };
+    for nth in acting {
+        units[nth].note_gain(now);
+    }
     for (nth, step) in viewing {
         page_views::view_page(research, round, &mut units[nth], &step)?;
     }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ibid_core::domain::{ModelRole, Question, Report, StopReason, Strategy};
+use ibid_core::domain::{ModelRole, Question, Report, StopReason, Strategy, UnitStatus};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
@@ -124,6 +124,42 @@ async fn a_researcher_that_only_searches_is_stopped_and_says_no_more_than_that()
     let last = last.unwrap();
     assert!(last.dispatched_research_units <= 5);
     assert!(last.skipped_research_units > 0);
+}
+
+#[tokio::test]
+async fn a_researcher_that_asks_the_same_again_is_ended_and_code_reads_what_it_found() {
+    let asks = |step: &str, n: u32| match step {
+        "research" => {
+            json!({"action": "search_web", "queries": ["cork"], "pages": [], "thought": "", "notes": []})
+        }
+        _ => more(step, n),
+    };
+    let (report, events, _) = with_model(
+        Strategy::Supervisor,
+        move |step, n| asks(step, n).to_string(),
+        |it| {
+            it.budget.calls = None;
+            it.method.team.max_react_tool_calls = 40;
+            it.method.team.researcher_search_budget = 100;
+            it.method.team.max_researcher_iterations = 4;
+        },
+    )
+    .await;
+    holds(&report.unwrap());
+    let units: Vec<_> = events
+        .iter()
+        .filter_map(|it| match it {
+            Event::RuntimeProgress { progress } => Some(progress.research_units.clone()),
+            _ => None,
+        })
+        .flatten()
+        .filter(|it| it.status != UnitStatus::Dispatched)
+        .collect();
+    assert!(!units.is_empty());
+    for it in units {
+        assert_eq!((it.status, &it.failure), (UnitStatus::Completed, &None), "{it:?}");
+        assert!(it.tool_calls <= 16, "{it:?}");
+    }
 }
 
 #[tokio::test]

@@ -247,7 +247,7 @@ pub(super) fn check(
     if faults > 0 {
         let doing = format!("reading --claims {}", file.display());
         return Err(Error::new(ErrorKind::Usage, doing)
-            .with_source(format!("{faults} of {all} rows are no claims"))
+            .with_source(format!("{faults} of {all} rows are not claims"))
             .with_hint("write one object {id, claim, source} per line")
             .into());
     }

@@ -27,9 +27,9 @@ pub(super) fn report(report: &Report, paint: Palette, width: usize) -> String {
         page.gap();
     }
     short_answer(&mut page, report);
-    if let Some(text) = introduction::introduction(report) {
+    if introduction::has_introduction(report) {
         page.heading("Introduction");
-        page.opened_paragraph(&report.introduction, &text);
+        page.opened_paragraph(&report.introduction, "");
         page.gap();
     }
     if !report.findings.is_empty() {

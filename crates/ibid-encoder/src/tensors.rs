@@ -119,7 +119,7 @@ fn floats(name: &str, dtype: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
         _ => return Err(format!("tensor {name} is of type {dtype}, not F32 or F16")),
     };
     if !numbers.iter().all(|number| number.is_finite()) {
-        return Err(format!("tensor {name} has values that are no numbers"));
+        return Err(format!("tensor {name} has values that are NaN or infinite"));
     }
     Ok(numbers)
 }

@@ -52,7 +52,7 @@ impl Weights {
         }
         match weight.add_product(&left.values, &right.values, rank) {
             true => Ok(weight),
-            false => Err(format!("tensor {name}.lora_B makes weights that are no numbers")),
+            false => Err(format!("tensor {name}.lora_B yields weights that are NaN or infinite")),
         }
     }
 

@@ -31,11 +31,11 @@ pub struct MeteredModel {
     budget: CostBudget,
     price: Option<Price>,
     max_output: u32,
-    unlimited: Option<UnlimitedAnswers>,
+    unlimited: Option<OutputLimit>,
 }
 
-/// What is known of a model that may refuse every limit on its answers.
-struct UnlimitedAnswers {
+/// The longest answer of a model that may accept no token limit.
+struct OutputLimit {
     learned: Arc<LearnedModel>,
     /// The longest answer that the model can give, in tokens, if known.
     longest: Option<u32>,
@@ -61,7 +61,7 @@ impl MeteredModel {
         learned: Arc<LearnedModel>,
         longest: Option<u32>,
     ) -> MeteredModel {
-        self.unlimited = Some(UnlimitedAnswers { learned, longest });
+        self.unlimited = Some(OutputLimit { learned, longest });
         self
     }
 

@@ -303,9 +303,9 @@ impl DocumentBuilder<'_> {
     fn report(&mut self) {
         let it = self.report;
         self.short_answer();
-        if let Some(text) = introduction::introduction(it) {
+        if introduction::has_introduction(it) {
             self.heading(1, "Introduction");
-            self.opened_paragraph(&it.introduction, &text);
+            self.opened_paragraph(&it.introduction, "");
         }
         if !it.findings.is_empty() {
             self.heading(1, "Key findings");

@@ -45,9 +45,8 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
         let _ = writeln!(out, "**{note}**\n");
     }
     short_answer(&mut out, it, &notes);
-    if let Some(text) = introduction::introduction(it) {
-        let _ =
-            writeln!(out, "## Introduction\n\n{}\n", paragraph(&it.introduction, &text, &notes));
+    if introduction::has_introduction(it) {
+        let _ = writeln!(out, "## Introduction\n\n{}\n", sentences(&it.introduction, &notes));
     }
     findings(&mut out, it, &notes);
     comparison(&mut out, it, &notes);

@@ -34,14 +34,14 @@ pub(super) fn unresolved_points(
         );
         out.push((None, text));
     }
-    if it.checks.removed > 0 {
-        let text = format!(
-            "{} left out or replaced by quotes because of a failed check.",
-            pluralize(u64::from(it.checks.removed), "sentence")
-        );
-        out.push((None, text));
-    }
     out
+}
+
+/// How many sentences failed a check, and what became of them; `None` if none did.
+pub(super) fn removed_sentences(it: &Report) -> Option<String> {
+    let removed = u64::from(it.checks.removed);
+    (removed > 0)
+        .then(|| format!("{}, left out or replaced by quotes", pluralize(removed, "sentence")))
 }
 
 /// The method, one line for each fact.
@@ -103,5 +103,8 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
         out.push(format!("Why step {step} ran without a model: {}", shown(&why)));
     }
     out.push(format!("Checked by code: {}.", checks_line(it)));
+    if let Some(removed) = removed_sentences(it) {
+        out.push(format!("Not held by their sources: {removed}."));
+    }
     out
 }

@@ -67,7 +67,7 @@ pub(crate) async fn refine<'a, T>(
     let text = &question.text;
     let question = &resolve_in_thread(question, topic)?;
     let is_alone = question.dialogue.is_empty() && question.follows.is_none();
-    let calls = IntakeCalls { plans: is_alone && !question.clarify, beside };
+    let calls = ConcurrentIntake { plans: is_alone && !question.clarify, beside };
     let intake = refine_once(llm, question, text, calls).await?;
     let open: Vec<String> = intake.brief.clarified.iter().map(|it| it.question.clone()).collect();
     if open.is_empty() || !question.clarify {
@@ -101,15 +101,16 @@ pub(crate) async fn refine<'a, T>(
     let mut question = question.clone();
     question.dialogue.extend(turns);
     // The person is asked once; what is still open is researched as it is.
-    let calls = IntakeCalls { plans: false, beside: std::future::ready(Ok(())) };
+    let calls = ConcurrentIntake { plans: false, beside: std::future::ready(Ok(())) };
     let brief = refine_once(llm, &question, text, calls).await?.brief;
     Ok(Intake { brief: Brief { clarified, ..brief }, planned: None, beside: intake.beside })
 }
 
 /// What runs while the question is refined.
-struct IntakeCalls<F> {
+struct ConcurrentIntake<F> {
     /// Whether a plan is asked for.
     plans: bool,
+    /// What runs at the same time, such as the first searches.
     beside: F,
 }
 
@@ -118,7 +119,7 @@ async fn refine_once<'a, T>(
     llm: &mut LlmSession<'a>,
     question: &Question,
     text: &str,
-    calls: IntakeCalls<impl Future<Output = Result<T>>>,
+    calls: ConcurrentIntake<impl Future<Output = Result<T>>>,
 ) -> Result<Intake<'a, T>> {
     let brief = refine_by_words(question)?;
     let role = ModelRole::Planner;

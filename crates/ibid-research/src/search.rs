@@ -44,8 +44,8 @@ pub(crate) struct HitPool {
     pub(crate) synonyms: Vec<Synonym>,
 }
 
-/// A name that a document leads to.
-pub(crate) struct LeadName<'f> {
+/// A name in a document that the next search is for.
+pub(crate) struct BridgeEntity<'f> {
     /// The item it was found for.
     pub(crate) item: ItemId,
     pub(crate) name: String,
@@ -276,8 +276,8 @@ impl HitPool {
         question: &str,
         items: &[ItemId],
         most: usize,
-    ) -> Vec<LeadName<'_>> {
-        let mut found: Vec<LeadName<'_>> = Vec::new();
+    ) -> Vec<BridgeEntity<'_>> {
+        let mut found: Vec<BridgeEntity<'_>> = Vec::new();
         for item in items {
             let of_item = |pair: &(&(ItemId, String), &f32)| pair.0.0 == *item;
             let mut scores: Vec<(&String, f32)> =
@@ -293,7 +293,7 @@ impl HitPool {
                 let names = names.filter(|name| asked.contains(name));
                 let fresh = |text: &String| found.iter().all(|had| had.name != *text);
                 let names: Vec<String> = names.filter(fresh).collect();
-                found.extend(names.into_iter().map(|name| LeadName { item: *item, name, hit }));
+                found.extend(names.into_iter().map(|name| BridgeEntity { item: *item, name, hit }));
             }
         }
         found.truncate(most);
@@ -345,32 +345,41 @@ impl HitPool {
         Ok(diversify(ranked, room))
     }
 
-    /// The unread hits of a researcher's own `queries`, best first for its `topic`, and how many there are; if those found
-    /// nothing, the hits for its item. They are shown sorted by address and title, so that the same hits always appear
-    /// in the same order.
+    /// The unread hits of a researcher's own `queries`, the best ones for its `topic`; if those found nothing, the hits for its
+    /// item. They are shown sorted by address and title, so that the same hits always appear in the same order.
     pub(crate) async fn hits_for_researcher(
         &self,
         ctx: RunContext<'_>,
         (topic, item): (&str, ItemId),
         queries: &[String],
         pages: &PageSet,
-    ) -> Result<(Vec<Hit>, usize)> {
+    ) -> Result<ResearcherHits> {
         let own: BTreeSet<&String> =
             queries.iter().filter_map(|query| self.found_by.get(query)).flatten().collect();
         let wanted = self
             .fused
             .iter()
             .filter(|((of, key), _)| *of == item && (own.is_empty() || own.contains(key)));
-        let candidates: Vec<(&Hit, f32)> = wanted
-            .filter_map(|((_, key), score)| Some((self.hits.get(key)?, *score)))
-            .filter(|(hit, _)| !pages.is_tried(hit.key()))
-            .collect();
+        let found = wanted.filter_map(|((_, key), score)| Some((self.hits.get(key)?, *score)));
+        let mut candidates: Vec<(&Hit, f32)> = found.collect();
         let all = candidates.len();
+        candidates.retain(|(hit, _)| !pages.is_tried(hit.key()));
+        let unread = candidates.len();
         let ranked = rerank_hits(ctx, topic, &candidates).await?;
         let mut best = diversify(ranked, MAX_SHOWN_HITS);
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
-        Ok((best, all))
+        Ok(ResearcherHits { shown: best, unread, tried: all - unread })
     }
+}
+
+/// What the searches of a researcher found.
+pub(crate) struct ResearcherHits {
+    /// The hits that it may read.
+    pub(crate) shown: Vec<Hit>,
+    /// How many hits nobody has tried to read.
+    pub(crate) unread: usize,
+    /// How many hits were tried before, by it or by others.
+    pub(crate) tried: usize,
 }
 
 /// The outcome of a search that failed. An outage is no rate limit, although both pass.

@@ -322,7 +322,8 @@ pub(crate) const MIN_ANSWERING_SCORE: f32 = 0.5;
 pub(crate) const MIN_SINGLE_SITE_SCORE: f32 = 0.7;
 /// Highest score of a model's finding that has no word of its item: a second site must say the same.
 pub(crate) const MAX_UNNAMED_ITEM_SCORE: f32 = 0.69;
-/// Share of the pages on which a model finds an answer to what none of them says, from which it does not lead. In runs over the
+/// Share of pages on which a model answers the control item, which no page answers, at which its findings rank below those found by
+/// words. In runs over the
 /// sample library a model of 1.5 billion parameters was caught on nearly all pages.
 pub(crate) const MIN_CAUGHT_SHARE: f32 = 0.34;
 /// Share of a gap's words in a claim that shows the gap is closed.
@@ -333,7 +334,7 @@ pub(crate) const MIN_PROGRESS: f32 = 0.02;
 // Which of a model's sentences are kept.
 /// Share of the best written sentence's relevance from which another is kept without the verb asked about.
 pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
-/// Share of the relevance of the best written sentence on a part from which another of its section is kept.
+/// A sentence of a section is kept if its relevance is at least this share of that of the best sentence on the same part.
 pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;
 
 // Composing a report without a model.
@@ -413,7 +414,7 @@ pub(crate) const DENIED_DATE_FIT: f32 = 0.2;
 /// questions that eight small folders do not answer, the likeliest sentence is below it for nine.
 pub(crate) const MIN_ANSWER_PROBABILITY: f32 = 0.3;
 /// The same where no page names a thing that the question names.
-pub(crate) const SURE_ANSWER_PROBABILITY: f32 = 0.6;
+pub(crate) const MIN_UNKNOWN_THING_PROBABILITY: f32 = 0.6;
 /// How likely one of the steps of a procedure must answer, as a share of the likeliest sentence.
 pub(crate) const MIN_STEPS_LIKELIHOOD: f32 = 0.9;
 /// How nearly the heading of the section with the likeliest sentence asks the question.
@@ -527,7 +528,7 @@ pub(crate) const PREPRINT_AUTHORITY: f32 = 0.6;
 pub(crate) const TRUST_AUTHORITY_WEIGHT: f32 = 0.4;
 /// Weight of its agreement with other sources.
 pub(crate) const TRUST_CONSISTENCY_WEIGHT: f32 = 0.3;
-/// Weight of its kind of publication.
+/// Weight of its authors' standing.
 pub(crate) const TRUST_EXPERTISE_WEIGHT: f32 = 0.2;
 /// Weight of its recency.
 pub(crate) const TRUST_RECENCY_WEIGHT: f32 = 0.1;

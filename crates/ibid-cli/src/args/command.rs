@@ -65,7 +65,7 @@ pub enum Command {
         #[arg(value_name = "RUN")]
         run: String,
     },
-    /// Add a question to a run while it works
+    /// Add a question to a run in progress
     Steer {
         /// Run ID (r_…), the beginning of one, or `last`
         #[arg(value_name = "RUN")]
@@ -122,7 +122,7 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print documents as clean text, or what they say about a task
+    /// Print documents as clean text, or summarize what they say about a task
     Read(ReadArgs),
     /// Search folders of documents
     Search(SearchArgs),
@@ -130,7 +130,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Set up Ibid in a few questions
     Init {
-        /// Ask nothing and use what is found on this machine
+        /// Do not prompt; use the keys and programs found on this machine
         #[arg(short, long)]
         yes: bool,
     },

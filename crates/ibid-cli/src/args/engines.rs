@@ -41,7 +41,7 @@ pub enum AddedSource {
 /// The arguments of `ibid engines add mcp`.
 #[derive(Debug, Args)]
 pub struct AddMcpArgs {
-    /// A name for it: small letters, digits and hyphens
+    /// Name of the source: lower-case letters, digits and hyphens
     pub name: String,
     /// The address of a server that speaks streamable HTTP
     #[arg(required_unless_present = "command", conflicts_with = "command")]
@@ -49,7 +49,7 @@ pub struct AddMcpArgs {
     /// The variable that holds the bearer token of the server
     #[arg(long, value_name = "VARIABLE", requires = "url")]
     pub token_env: Option<String>,
-    /// A variable that the program gets; may be repeated
+    /// Name of an environment variable to pass to the program (repeatable)
     #[arg(long, value_name = "VARIABLE")]
     pub env: Vec<String>,
     /// The tool that searches, if it is not named search

@@ -16,7 +16,7 @@ pub struct AskArgs {
     /// Where to search.
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Before the run, let the model ask you up to three clarifying questions if yours is open
+    /// Before the run, let the model ask up to three clarifying questions if yours is ambiguous
     #[arg(long, alias = "ask")]
     pub clarify: bool,
     /// Plans, approval and earlier conversation.

@@ -60,7 +60,7 @@ pub struct JudgeArgs {
     /// Language model that judges, as provider:model or judge=provider:model; `none` uses counts alone
     #[arg(long, value_name = "MODEL")]
     pub model: Vec<String>,
-    /// Limit of judging: '$0.10', 50ktokens or 2m, several joined with | (repeatable)
+    /// Limit on judging: '$0.10', 50ktokens or 2m, several joined with | (repeatable)
     #[arg(long, value_name = "AMOUNT")]
     pub budget: Vec<String>,
 }
@@ -74,7 +74,7 @@ pub struct RateArgs {
     /// Your rating
     #[arg(value_name = "RATING", value_parser = vote_parser())]
     pub vote: Vote,
-    /// Why you rate it so
+    /// Reason for the rating
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 }
@@ -190,7 +190,7 @@ pub struct BatchArgs {
     /// Write the answers here; OUT.runs beside it records the run of each row
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Write the answers also as the repository of this benchmark reads them, beside OUT
+    /// Also write the answers in this benchmark's format, next to OUT
     #[arg(long, value_name = "BENCHMARK", default_value = "drb")]
     pub format: BatchFormat,
     /// Questions to work on at the same time, 1 to 64

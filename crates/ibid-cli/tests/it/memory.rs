@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
     Block, BlockKind, Effort, Hit, Hits, Owner, Page, PageDraft, PageHash, Query, Question, Report,
-    ResearchSettings, RunId, TeamSettings, Traffic, Untrusted, Vertical, Work,
+    ResearchSettings, RunId, SupervisorSettings, Traffic, Untrusted, Vertical, Work,
 };
 use ibid_core::ports::{
     CheckpointDecision, EventLog, FrozenClock, JournalCall, JournalCallState, PageReader,
@@ -292,7 +292,7 @@ pub(crate) fn method() -> ResearchSettings {
         min_source_domains: 3,
         completeness_threshold: 0.7,
         trust_threshold: 1.0,
-        team: TeamSettings::default(),
+        team: SupervisorSettings::default(),
         strategy: None,
         urls_per_query: 5,
     }

@@ -125,7 +125,7 @@ impl StopReason {
         match self {
             StopReason::CoverageReached => "enough is covered",
             StopReason::TrustReached => "the sources are trusted enough",
-            StopReason::NoNewEvidence => "a round found nothing new",
+            StopReason::NoNewEvidence => "a round found nothing new on what was open",
             StopReason::MaxIterations => "the round limit was reached",
             StopReason::MaxResearchers => "the limit of researchers was reached",
             StopReason::BudgetUsd => "the research share of the model budget was spent",

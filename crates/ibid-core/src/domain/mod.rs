@@ -1,6 +1,6 @@
 //! The domain types: plain values without I/O, clock or async.
 //!
-//! Read them in the order of the flow; each stage can only be constructed from the one before it: [`Question`] →
+//! Read them in the order of the flow: [`Question`] →
 //! [`Brief`] → [`Plan`] → [`Query`] → [`Hit`] → [`Page`] → [`Passage`] → [`Evidence`] → [`Claim`] → [`Report`].
 mod budget;
 mod chart;
@@ -69,7 +69,8 @@ pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};
 pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
-    GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
+    GateStatus, ItemStatus, ResearcherProgress, ResearcherStatus, RuntimeProgress, Strategy,
+    SupervisorSettings,
 };
 pub use synonym::Synonym;
 pub use table::{Table, TableRow};

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Complexity, ModelChoice, ModelRole, Plan, RunId, Strategy, TeamSettings};
+use super::{
+    Budget, Complexity, ModelChoice, ModelRole, Plan, RunId, Strategy, SupervisorSettings,
+};
 
 /// The form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -225,14 +227,14 @@ pub struct ResearchSettings {
     pub trust_threshold: f32,
     /// The limits of a supervisor and its researchers.
     #[serde(default)]
-    pub team: TeamSettings,
+    pub team: SupervisorSettings,
 }
 
 impl ResearchSettings {
     /// Returns the team limits, reduced to what a question of this kind and complexity needs: one researcher with ten
     /// calls for a single fact, two to four with fifteen calls for a comparison, ten researchers for a moderately
     /// complex question, and the configured limits for a complex one.
-    pub fn team_for(&self, kind: QuestionKind, complexity: Complexity) -> TeamSettings {
+    pub fn team_for(&self, kind: QuestionKind, complexity: Complexity) -> SupervisorSettings {
         let (at_once, in_all, calls) = match (complexity, kind) {
             (Complexity::Simple, _) => (1, 1, 10),
             (_, QuestionKind::Comparison) => (4, 4, 15),
@@ -240,7 +242,7 @@ impl ResearchSettings {
             (Complexity::Complex, _) => return self.team,
         };
         let team = self.team;
-        TeamSettings {
+        SupervisorSettings {
             max_concurrent_research_units: team.max_concurrent_research_units.min(at_once),
             max_researcher_iterations: team.max_researcher_iterations.min(in_all),
             max_react_tool_calls: team.max_react_tool_calls.min(calls),

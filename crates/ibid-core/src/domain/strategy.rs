@@ -49,7 +49,7 @@ pub enum ItemStatus {
 /// The limits of a supervisor and its researchers. Each is a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TeamSettings {
+pub struct SupervisorSettings {
     /// Maximum researchers at a time.
     pub max_concurrent_research_units: u32,
     /// Maximum researchers in total.
@@ -68,9 +68,9 @@ pub struct TeamSettings {
     pub max_source_urls_per_claim: u32,
 }
 
-impl Default for TeamSettings {
-    fn default() -> TeamSettings {
-        TeamSettings {
+impl Default for SupervisorSettings {
+    fn default() -> SupervisorSettings {
+        SupervisorSettings {
             max_concurrent_research_units: 4,
             max_researcher_iterations: 60,
             max_react_tool_calls: 40,
@@ -98,7 +98,7 @@ pub enum GateStatus {
 /// Status of a researcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum UnitStatus {
+pub enum ResearcherStatus {
     /// Working.
     Dispatched,
     /// Returned its notes.
@@ -109,7 +109,7 @@ pub enum UnitStatus {
 
 /// Progress of one researcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct UnitProgress {
+pub struct ResearcherProgress {
     /// `researcher-1`, numbered over the whole run.
     pub id: String,
     /// Its task.
@@ -117,7 +117,7 @@ pub struct UnitProgress {
     /// The item that the task belongs to.
     pub item: ItemId,
     /// Its status.
-    pub status: UnitStatus,
+    pub status: ResearcherStatus,
     /// Searches and page reads made.
     pub tool_calls: u32,
     /// Pieces of evidence kept.
@@ -155,5 +155,5 @@ pub struct RuntimeProgress {
     /// Minimum distinct domains.
     pub min_source_domains: u32,
     /// The researchers of this round.
-    pub research_units: Vec<UnitProgress>,
+    pub research_units: Vec<ResearcherProgress>,
 }

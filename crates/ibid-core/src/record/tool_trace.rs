@@ -248,10 +248,11 @@ fn dialogue(question: &crate::domain::Question) -> Option<String> {
 }
 
 fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
+    let coverage = run.coverage_rows();
     let items = run.plan.iter().flat_map(|it| it.items());
     let checklist: Vec<Value> = items
         .map(|item| {
-            let row = run.coverage.iter().find(|it| it.id == item.id);
+            let row = coverage.iter().find(|it| it.id == item.id);
             json!({
                 "id": item.id,
                 "description": item.asks,
@@ -260,7 +261,7 @@ fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
             })
         })
         .collect();
-    let gaps = run.coverage.iter().filter(|it| it.state < Coverage::Covered);
+    let gaps = coverage.iter().filter(|it| it.state < Coverage::Covered);
     let gaps: Vec<&str> = gaps.map(|gap| gap.gap.as_deref().unwrap_or(&gap.text)).collect();
     let iterations: Vec<Value> = rounds
         .iter()

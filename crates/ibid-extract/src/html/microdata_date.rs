@@ -31,7 +31,8 @@ pub(super) const ATTRIBUTES: &[&str] = &["content", "datetime", "title"];
 /// a list of other pages is not that of the page. `shared` are the hints that the title has too.
 pub(super) fn find(dom: &Dom, order: DateOrder, shared: Hints) -> Option<String> {
     let mut created = None;
-    let mut others = OthersFinder { dom, shared, seen: HintCache::new(), known: HashMap::new() };
+    let mut others =
+        UnrelatedContentFinder { dom, shared, seen: HintCache::new(), known: HashMap::new() };
     for id in dom.descendants(dom.root()) {
         let Some(published) = marks_publication(dom, id) else {
             continue;
@@ -56,7 +57,8 @@ pub(super) fn find(dom: &Dom, order: DateOrder, shared: Hints) -> Option<String>
 /// The date of the `<time>` elements that are not shown, if they all say the same.
 pub(super) fn only_hidden_time(dom: &Dom, flat: &[FlatBlock], shared: Hints) -> Option<String> {
     let shown: HashSet<NodeId> = flat.iter().map(|block| block.node).collect();
-    let mut others = OthersFinder { dom, shared, seen: HintCache::new(), known: HashMap::new() };
+    let mut others =
+        UnrelatedContentFinder { dom, shared, seen: HintCache::new(), known: HashMap::new() };
     let mut found = BTreeSet::new();
     for id in dom.descendants(dom.root()).filter(|id| dom.name(*id) == "time") {
         let mut up = std::iter::successors(Some(id), |it| dom.parent(*it)).take(MAX_LEVELS_UP);
@@ -94,15 +96,15 @@ fn marks_publication(dom: &Dom, id: NodeId) -> Option<bool> {
     published.then_some(true)
 }
 
-/// Tells the parts of a page that belong to comments, other pages or what is beside the text.
-struct OthersFinder<'a> {
+/// Finds the parts of a page that belong to comments, to other pages or to sidebars.
+struct UnrelatedContentFinder<'a> {
     dom: &'a Dom,
     shared: Hints,
     seen: HintCache<'a>,
     known: HashMap<NodeId, bool>,
 }
 
-impl OthersFinder<'_> {
+impl UnrelatedContentFinder<'_> {
     fn contains(&mut self, id: NodeId) -> bool {
         let up: Vec<NodeId> =
             std::iter::successors(Some(id), |it| self.dom.parent(*it)).take(MAX_LEVELS).collect();

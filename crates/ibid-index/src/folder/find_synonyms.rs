@@ -155,14 +155,14 @@ fn name_after_cue(rest: &str) -> Option<String> {
     (name.chars().count() > 1).then(|| singular_short(name).to_owned())
 }
 
-/// The names that may end `before`, the longest first, and which of them it is if the document does not tell.
-struct OpenName {
+/// Candidate long forms that end at the end of `before`, longest first; `unless_confirmed` is used if the document confirms none.
+struct LongFormCandidates {
     names: Vec<String>,
     unless_confirmed: Option<String>,
 }
 
 /// The names that may end `before`: words without a stop word between them.
-fn names_before(before: &str) -> Option<OpenName> {
+fn names_before(before: &str) -> Option<LongFormCandidates> {
     let before = before.trim_end_matches(['"', '”', '’', '\'', ' ']);
     let outside = |c: char| !c.is_alphanumeric() && !matches!(c, ' ' | '-' | '\'' | '’');
     let run = before.rsplit(outside).next()?;
@@ -176,14 +176,14 @@ fn names_before(before: &str) -> Option<OpenName> {
     // Without a word before it that bounds it, a longer name may begin with a verb: "doctors treat hypertension".
     let most = if stop.is_some() { MAX_NAME_WORDS } else { 1 };
     let unless_confirmed = names.first().filter(|_| own.len() <= most).cloned();
-    Some(OpenName { names, unless_confirmed })
+    Some(LongFormCandidates { names, unless_confirmed })
 }
 
 /// Chooses among the names before each cue: the longest that occurs in another sentence or in the title.
 fn settle_names(
     title: &str,
     sentences: &[&str],
-    open_names: Vec<(OpenName, String)>,
+    open_names: Vec<(LongFormCandidates, String)>,
 ) -> Vec<NamePair> {
     let key =
         |name: &str| tokens(name).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
@@ -200,7 +200,7 @@ fn settle_names(
             *counts.entry(run).or_default() += 1;
         }
     }
-    let settle = |(open, other): (OpenName, String)| {
+    let settle = |(open, other): (LongFormCandidates, String)| {
         let confirmed = |name: &String| counts.get(&key(name)).is_some_and(|many| *many > 1);
         let name = open.names.into_iter().find(confirmed).or(open.unless_confirmed)?;
         Some((name, other))

@@ -61,13 +61,13 @@ pub(super) struct PassageVectors {
 }
 
 /// The passages of a folder: the keys of those without a vector, and the number of all.
-struct Missing {
+struct MissingVectors {
     keys: Vec<u64>,
     passages: usize,
     too_many: bool,
 }
 
-impl Missing {
+impl MissingVectors {
     /// The count if `done` of them have got a vector, `made` by this process.
     fn count(&self, done: usize, made: usize) -> VectorCount {
         let lacking = if self.too_many { self.passages } else { self.keys.len() - done };
@@ -106,20 +106,20 @@ impl PassageVectors {
     }
 
     /// Deletes the vectors of passages that are gone, and finds the passages that have none.
-    async fn missing(&self) -> Result<Missing> {
+    async fn missing(&self) -> Result<MissingVectors> {
         let index = Arc::clone(&self.index);
         let keys = run_blocking(move || index.vector_keys()).await??;
         let passages = keys.len();
         if passages > self.semantic.max_passages {
             self.complete.store(false, Ordering::Relaxed);
-            return Ok(Missing { keys: Vec::new(), passages, too_many: true });
+            return Ok(MissingVectors { keys: Vec::new(), passages, too_many: true });
         }
         let mut missing = self.semantic.prune(&keys).await?;
         self.complete.store(missing.is_empty(), Ordering::Relaxed);
         // Each process has an order of its own, so that two share the work.
         let process = std::process::id().to_le_bytes();
         missing.sort_by_cached_key(|key| short_hash(&[&process, &key.to_le_bytes()]));
-        Ok(Missing { keys: missing, passages, too_many: false })
+        Ok(MissingVectors { keys: missing, passages, too_many: false })
     }
 
     /// Makes the missing vectors, unless they are more than `most`. Searches may make vectors for some time again.

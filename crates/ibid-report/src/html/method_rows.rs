@@ -1,5 +1,6 @@
 //! The rows of the section "Method".
 use crate::escape::single_line;
+use crate::method_notes::removed_sentences;
 use crate::phrases::{evidence_count, pluralize, pluralize_as};
 use ibid_core::domain::{MethodNote, Report, Usage};
 
@@ -47,6 +48,9 @@ pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
                 single_line(why).chars().take(REASON_CHARS).collect::<String>()
             ),
         ));
+    }
+    if let Some(removed) = removed_sentences(report) {
+        out.push(("Not held by their sources", removed));
     }
     if report.usage.model_calls > 0 {
         out.push(spent_row(&report.usage));

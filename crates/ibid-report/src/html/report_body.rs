@@ -54,8 +54,8 @@ pub struct ReportBody {
     pub short_label: &'static str,
     /// The sentences of the introduction.
     pub opening: Vec<ReportSentence>,
-    /// The text after them; without it there is no introduction.
-    pub introduction: Option<String>,
+    /// Whether they are shown.
+    pub has_introduction: bool,
     /// Key findings.
     pub groups: Vec<FindingGroup>,
     /// The comparison table.
@@ -70,8 +70,6 @@ pub struct ReportBody {
     pub open: Vec<(String, String)>,
     /// The number of unread documents that are not named.
     pub unread_more: Option<String>,
-    /// The number of sentences that were removed.
-    pub struck: Option<String>,
     /// The sentences of the conclusion.
     pub closing: Vec<ReportSentence>,
     /// The text after them; without it there is no conclusion.
@@ -106,7 +104,6 @@ impl ReportBody {
         // Findings that are quotes need no table of quotes.
         let tabled = if is_verbatim(it) { &[] } else { it.findings.as_slice() };
         let unread_more = it.method.pages_failed.len().saturating_sub(UNREAD_SHOWN) as u64;
-        let removed = u64::from(it.checks.removed);
         let cards: Vec<SourceCard> = if it.unlisted {
             Vec::new()
         } else {
@@ -131,7 +128,7 @@ impl ReportBody {
             sure: confidence_badge(&it.confidence),
             short_label: it.short_answer_label(),
             opening: it.introduction.iter().map(|claim| numbers.sentence(claim)).collect(),
-            introduction: introduction::introduction(it),
+            has_introduction: introduction::has_introduction(it),
             groups: finding_groups(it, &numbers),
             comparison: comparison(it, &numbers),
             parts: sections(it, &numbers),
@@ -142,7 +139,6 @@ impl ReportBody {
                 .collect(),
             open: open_points(it),
             unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
-            struck: (removed > 0).then(|| pluralize(removed, "sentence")),
             closing: it.conclusion.iter().map(|claim| numbers.sentence(claim)).collect(),
             conclusion: introduction::conclusion(it, single_line),
             method: method_rows(it),
@@ -174,7 +170,7 @@ impl ReportBody {
 
     /// Whether something could not be established.
     pub fn has_open(&self) -> bool {
-        !self.open.is_empty() || self.struck.is_some()
+        !self.open.is_empty()
     }
 }
 
@@ -357,7 +353,7 @@ fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
         }
     };
     if it.is_report {
-        add(it.introduction.is_some(), "introduction");
+        add(it.has_introduction, "introduction");
         add(!it.groups.is_empty(), "findings");
         add(it.comparison.is_some(), "comparison");
     }

@@ -2,7 +2,7 @@
 use crate::llm_session::LlmSession;
 use crate::weigh;
 use ibid_core::Result;
-use ibid_core::domain::{Evidence, GateStatus, ItemId, StopReason, TeamSettings};
+use ibid_core::domain::{Evidence, GateStatus, ItemId, StopReason, SupervisorSettings};
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
@@ -25,7 +25,7 @@ pub(super) async fn run_dispatch(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
     supervisor: &mut SupervisorState,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
     sent: Vec<Assignment>,
 ) -> Result<Option<DispatchOutcome>> {
     let left = team.max_researcher_iterations.saturating_sub(supervisor.dispatched);

@@ -1,5 +1,7 @@
 //! Limits on how far a run gathers.
-use ibid_core::domain::{Brief, Complexity, Effort, OutputMode, Plan, Question, TeamSettings};
+use ibid_core::domain::{
+    Brief, Complexity, Effort, OutputMode, Plan, Question, SupervisorSettings,
+};
 
 /// The limits of one run.
 pub(super) struct GatherLimits {
@@ -8,7 +10,7 @@ pub(super) struct GatherLimits {
     /// Queries per item and round.
     pub(super) breadth: u32,
     /// The settings of a supervisor and its researchers.
-    pub(super) team: TeamSettings,
+    pub(super) team: SupervisorSettings,
 }
 
 impl GatherLimits {

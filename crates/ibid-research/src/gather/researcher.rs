@@ -10,8 +10,8 @@ use crate::query_policy::QueryPolicy;
 use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, SourceId, TeamSettings, UnitProgress,
-    UnitStatus, Variation, public_address,
+    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, ResearcherProgress, ResearcherStatus,
+    SourceId, SupervisorSettings, Variation, public_address,
 };
 use ibid_core::ports::RoleModel;
 use ibid_core::{ReadFailure, Result};
@@ -58,7 +58,7 @@ pub(super) struct Researcher {
     /// How many findings it had when it last read.
     known: usize,
     notes: Vec<(String, Vec<usize>)>,
-    end: Option<UnitStatus>,
+    end: Option<ResearcherStatus>,
     failure: Option<String>,
     /// Whether heuristics continue for it.
     pub(super) by_code: bool,
@@ -151,7 +151,7 @@ impl Researcher {
     pub(super) fn apply_step(
         &mut self,
         next: ResearcherStep,
-        team: &TeamSettings,
+        team: &SupervisorSettings,
         now: u64,
     ) -> Option<ResearcherStep> {
         self.turns += 1;
@@ -224,8 +224,8 @@ impl Researcher {
         }
         self.notes = notes;
         self.end = Some(match self.failure {
-            None => UnitStatus::Completed,
-            Some(_) => UnitStatus::Failed,
+            None => ResearcherStatus::Completed,
+            Some(_) => ResearcherStatus::Failed,
         });
         self.ms = now.saturating_sub(self.began);
     }
@@ -233,7 +233,7 @@ impl Researcher {
     /// Ends it for a reason, cleaned of internal details. Its findings are kept.
     pub(super) fn fail(&mut self, reason: String, now: u64) {
         self.failure = Some(sanitize_reason(&reason));
-        self.end = Some(UnitStatus::Failed);
+        self.end = Some(ResearcherStatus::Failed);
         self.ms = now.saturating_sub(self.began);
     }
 
@@ -245,12 +245,12 @@ impl Researcher {
     }
 
     /// Its state for the progress event.
-    pub(super) fn progress(&self, evidence: u32) -> UnitProgress {
-        UnitProgress {
+    pub(super) fn progress(&self, evidence: u32) -> ResearcherProgress {
+        ResearcherProgress {
             id: self.id.clone(),
             topic: self.topic.clone(),
             item: self.item,
-            status: self.end.unwrap_or(UnitStatus::Dispatched),
+            status: self.end.unwrap_or(ResearcherStatus::Dispatched),
             tool_calls: self.calls,
             evidence,
             ms: self.ms,
@@ -265,7 +265,7 @@ impl Researcher {
 
     /// The findings to keep, taken from what its notes cite and not from a model: a limited number of claims,
     /// each with a limited number of sources. If no note cites anything, the best findings are kept.
-    pub(super) fn recorded_findings(&self, team: &TeamSettings) -> Vec<usize> {
+    pub(super) fn recorded_findings(&self, team: &SupervisorSettings) -> Vec<usize> {
         let mut cited = self.notes.iter().map(|note| note.1.clone());
         let mut claims: Vec<Vec<usize>> = cited.by_ref().filter(|it| !it.is_empty()).collect();
         if claims.is_empty() {
@@ -323,7 +323,7 @@ pub(super) async fn decide_by_model<'m>(
     role_model: &'m RoleModel,
     brief: &Brief,
     searching: bool,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
     unit: &Researcher,
 ) -> (TrackedModel<'m>, Result<ResearcherStep>) {
     let hits: Vec<String> = unit.hits.iter().map(hit_summary).collect();

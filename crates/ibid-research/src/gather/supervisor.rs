@@ -8,7 +8,7 @@ use crate::ask::shapes::{SupervisePrompt, SuperviseReply, SupervisorAction};
 use crate::cover;
 use crate::llm_session::{LlmSession, LlmStep, TrackedModel};
 use ibid_core::Result;
-use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, TeamSettings};
+use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, SupervisorSettings};
 
 use super::assignment::Assignment;
 use super::dispatch::run_dispatch;
@@ -141,7 +141,7 @@ fn open_items(research: &ResearchLoop<'_>) -> Vec<ItemId> {
 fn decide_by_heuristics(
     research: &ResearchLoop<'_>,
     supervisor: &SupervisorState,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
     new: u32,
 ) -> SupervisorDecision {
     let rounds = research.state.rounds;
@@ -168,7 +168,7 @@ async fn decide_by_model(
     research: &ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
     supervisor: &SupervisorState,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
 ) -> Result<Option<SupervisorDecision>> {
     let role = ModelRole::Planner;
     let Some(role_model) = llm.role_model(LlmStep::Supervise, role) else {

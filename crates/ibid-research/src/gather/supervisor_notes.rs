@@ -1,18 +1,18 @@
 //! What a supervisor sees of its researchers' work: their notes, and the quotes behind them.
-use ibid_core::domain::{Evidence, EvidenceStore, TeamSettings, public_address};
+use ibid_core::domain::{Evidence, EvidenceStore, SupervisorSettings, public_address};
 
 /// Maximum number of words of one raw note: a long quote would leave no room for others.
 const MAX_NOTE_WORDS: usize = 80;
 
 /// The newest notes that fit into the limits on bullets and words, in order.
-pub(super) fn compressed_notes(notes: &[String], team: &TeamSettings) -> Vec<String> {
+pub(super) fn compressed_notes(notes: &[String], team: &SupervisorSettings) -> Vec<String> {
     let words = team.supervisor_notes_word_budget as usize;
     newest_within(notes, team.supervisor_notes_max_bullets as usize, words)
 }
 
 /// The newest raw notes that fit into half of these limits, so that the notes of a round and their quotes fit
 /// into one prompt.
-pub(super) fn compressed_raw_notes(raw: &[String], team: &TeamSettings) -> Vec<String> {
+pub(super) fn compressed_raw_notes(raw: &[String], team: &SupervisorSettings) -> Vec<String> {
     let bullets = team.supervisor_notes_max_bullets.div_ceil(2) as usize;
     newest_within(raw, bullets, team.supervisor_notes_word_budget as usize / 2)
 }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn notes_are_cut_to_the_newest_that_fit_in_bullets_and_words() {
         let notes: Vec<String> = (1..=100).map(|nth| format!("note {nth} says this")).collect();
-        let mut team = TeamSettings::default();
+        let mut team = SupervisorSettings::default();
         assert_eq!(
             (team.supervisor_notes_max_bullets, team.supervisor_notes_word_budget),
             (40, 1_200)

@@ -1,5 +1,5 @@
 //! What a supervisor remembers from round to round.
-use ibid_core::domain::{GateStatus, RuntimeProgress, UnitProgress};
+use ibid_core::domain::{GateStatus, ResearcherProgress, RuntimeProgress};
 use ibid_core::record::Event;
 
 use super::research_loop::ResearchLoop;
@@ -18,7 +18,7 @@ pub(super) struct SupervisorState {
     pub(super) notes: Vec<String>,
     /// Their findings, in the words of the sources.
     pub(super) raw: Vec<String>,
-    pub(super) units: Vec<UnitProgress>,
+    pub(super) units: Vec<ResearcherProgress>,
 }
 
 /// Emits the progress of the supervisor.

@@ -7,7 +7,9 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
-use ibid_core::domain::{Evidence, Hit, ModelRole, Query, SourceId, TeamSettings, public_address};
+use ibid_core::domain::{
+    Evidence, Hit, ModelRole, Query, SourceId, SupervisorSettings, public_address,
+};
 use ibid_core::record::Event;
 use ibid_core::{ErrorKind, Result};
 
@@ -24,7 +26,7 @@ const MAX_FETCHED_CHUNKS: usize = 2;
 pub(super) async fn run_turn(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
     round: u32,
     units: &mut [Researcher],
 ) -> Result<u32> {
@@ -65,7 +67,7 @@ pub(super) async fn run_turn(
 async fn researcher_steps(
     research: &ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
-    team: &TeamSettings,
+    team: &SupervisorSettings,
     units: &mut [Researcher],
 ) -> Result<Vec<(usize, ResearcherStep)>> {
     let plan = &research.state.notes.plan;
@@ -158,19 +160,25 @@ async fn run_searches(
     }
     for (nth, words) in searching {
         let unit = &mut units[nth];
-        let (hits, found) = pool
+        let found = pool
             .hits_for_researcher(ctx, (&unit.topic, unit.item), &unit.queries, &state.pages)
             .await?;
         ctx.log.emit_as(
             Some(&unit.id),
             Event::SearchPrepared {
-                found: found as u32,
-                shown: hits.len() as u32,
+                found: found.unread as u32,
+                shown: found.shown.len() as u32,
                 llm_calls_in_preprocess: 0,
             },
         );
-        unit.trail.push(format!("search_web {}: {found} hits", words.join(" | ")));
-        unit.hits = hits;
+        let words = words.join(" | ");
+        unit.trail.push(match (found.unread, found.tried) {
+            (0, 1..) => {
+                format!("search_web {words}: 0 new hits; all that it found is read already")
+            }
+            (unread, _) => format!("search_web {words}: {unread} hits"),
+        });
+        unit.hits = found.shown;
     }
     Ok(())
 }
@@ -242,7 +250,7 @@ async fn fetch_pages(
             &unit.queries,
             &state.pages,
         );
-        unit.hits = prepared.await?.0;
+        unit.hits = prepared.await?.shown;
     }
     Ok(fresh.len() as u32)
 }

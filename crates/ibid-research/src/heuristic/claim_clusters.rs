@@ -29,8 +29,8 @@ pub(crate) struct ClaimCluster {
     pub(crate) words: usize,
 }
 
-/// The points of the notes, best first. At most `most` sources are used.
-pub(crate) fn build_points(
+/// Clusters of the evidence, best first, from at most `most_sources` sources.
+pub(crate) fn build_claim_clusters(
     notes: &EvidenceStore,
     lexicon: &mut StemInterner,
     most_sources: u32,

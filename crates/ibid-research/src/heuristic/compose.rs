@@ -23,7 +23,7 @@ use ibid_core::domain::{
 
 use super::answer::{self, YesNoTally};
 use super::answer_shape::asks_for_fact;
-use super::claim_clusters::{ClaimCluster, build_points};
+use super::claim_clusters::{ClaimCluster, build_claim_clusters};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
@@ -54,7 +54,7 @@ pub(crate) fn compose_report(
     scorer: &mut RelevanceScorer,
 ) -> Result<Option<ReportDraft>> {
     let notes = &state.notes;
-    let points = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
+    let points = build_claim_clusters(notes, scorer.lexicon(), question.method.max_sources)?;
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
     let tables = TablePoints::from_notes(notes, scorer, &replaced);
     // A superseded edition may be one side of a conflict, but is used nowhere else.
@@ -68,8 +68,9 @@ pub(crate) fn compose_report(
     let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
-    let current: Vec<RankedPoint<'_>> =
+    let mut current: Vec<RankedPoint<'_>> =
         ranked.iter().filter(|it| stands(it.point)).copied().collect();
+    ranked_points::prefer_current_edition(notes, &ranked, &mut current);
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
     let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;

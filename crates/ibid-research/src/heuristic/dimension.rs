@@ -40,7 +40,8 @@ const LENGTHS: &[&str] = &[
     "yard",
 ];
 
-const TIMES: &[&str] =
+/// Stems of units of time.
+pub(super) const TIMES: &[&str] =
     &["second", "minut", "hour", "h", "dai", "day", "week", "month", "year", "decad", "centuri"];
 
 const DIMENSIONS: &[Dimension] = &[

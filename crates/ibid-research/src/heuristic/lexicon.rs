@@ -94,11 +94,12 @@ fn agent_noun_verb(word: &str) -> Option<&str> {
 
 /// Words derived from another, with weights. Agent nouns stand for verbs, and verbs for them: "an inhibitor of" means
 /// "inhibits", but what promotes something is not always called a promoter. Nouns in "-sis" stand for their adjectives, and
-/// back: "cytokinesis" and "cytokinetic".
+/// back: "cytokinesis" and "cytokinetic". "Retention" is hardly another word than "retains".
 pub(crate) fn derived_words(word: &str) -> Vec<(String, f32)> {
     const VERB_BY_DOER: f32 = 0.7;
     const DOER_BY_VERB: f32 = 0.4;
     const ADJECTIVE_BY_NOUN: f32 = 0.8;
+    const NOUN_BY_VERB: f32 = 0.9;
     let of_noun = |from: &str, to: &str| {
         let stem = word.strip_suffix(from).filter(|stem| stem.len() >= 5)?;
         let vowel = stem.ends_with(['a', 'e', 'o', 'y']);
@@ -106,6 +107,9 @@ pub(crate) fn derived_words(word: &str) -> Vec<(String, f32)> {
     };
     if let Some(found) = of_noun("sis", "tic").or_else(|| of_noun("tic", "sis")) {
         return found;
+    }
+    if let Some(verb) = verb_of_noun(word) {
+        return vec![(verb, NOUN_BY_VERB)];
     }
     if let Some(doer) = agent_noun_verb(word) {
         let verb = &doer[..doer.len() - 2];
@@ -118,7 +122,54 @@ pub(crate) fn derived_words(word: &str) -> Vec<(String, f32)> {
     if base.len() < 4 || !base.is_ascii() {
         return Vec::new();
     }
-    ["or", "er"].map(|it| (format!("{base}{it}"), VERB_BY_DOER)).to_vec()
+    let doers = ["or", "er"].map(|it| (format!("{base}{it}"), VERB_BY_DOER));
+    noun_of_verb(word).map(|noun| (noun, NOUN_BY_VERB)).into_iter().chain(doers).collect()
+}
+
+/// How Latin verbs, without a last "e", and the nouns of what they say end. Their stems differ.
+const VERB_NOUN_ENDS: [(&str, &str); 23] = [
+    ("tain", "tention"),
+    ("duc", "duction"),
+    ("sorb", "sorption"),
+    ("ceiv", "ception"),
+    ("scrib", "scription"),
+    ("sum", "sumption"),
+    ("vert", "version"),
+    ("mit", "mission"),
+    ("ced", "cession"),
+    ("clud", "clusion"),
+    ("vad", "vasion"),
+    ("rod", "rosion"),
+    ("plod", "plosion"),
+    ("pand", "pansion"),
+    ("tend", "tension"),
+    ("ven", "vention"),
+    ("solv", "solution"),
+    ("volv", "volution"),
+    ("quir", "quisition"),
+    ("pel", "pulsion"),
+    ("cid", "cision"),
+    ("vid", "vision"),
+    ("pos", "position"),
+];
+
+/// "Retention" of "retains".
+fn noun_of_verb(word: &str) -> Option<String> {
+    let bases = ["", "e", "s", "es", "ed", "ing", "ting", "ted"];
+    bases.iter().filter_map(|end| word.strip_suffix(end)).find_map(|base| {
+        let (before, noun) = VERB_NOUN_ENDS
+            .iter()
+            .find_map(|(verb, noun)| Some((base.strip_suffix(verb)?, noun)))?;
+        (before.len() >= 2).then(|| format!("{before}{noun}"))
+    })
+}
+
+/// "Retain" of "retention".
+fn verb_of_noun(word: &str) -> Option<String> {
+    let word = word.strip_suffix('s').unwrap_or(word);
+    let (before, verb) =
+        VERB_NOUN_ENDS.iter().find_map(|(verb, noun)| Some((word.strip_suffix(noun)?, verb)))?;
+    (before.len() >= 2).then(|| format!("{before}{verb}"))
 }
 
 /// The figures of a number word: "forty" is 40. "One" is more often a pronoun.
@@ -284,6 +335,22 @@ mod tests {
                 .iter()
                 .any(|agent_noun_variant| agent_noun_variant.0 == "promote")
         );
+    }
+
+    #[test]
+    fn a_noun_of_another_stem_stands_for_its_verb_and_back() {
+        for (word, other) in [
+            ("retain", "retention"),
+            ("retained", "retention"),
+            ("reducing", "reduction"),
+            ("admitted", "admission"),
+            ("absorption", "absorb"),
+            ("decisions", "decid"),
+        ] {
+            let found = derived_words(word);
+            assert!(found.iter().any(|it| it.0 == other), "{word}: {found:?}");
+        }
+        assert!(derived_words("stain").iter().all(|it| it.0 != "stention"));
     }
 
     #[test]

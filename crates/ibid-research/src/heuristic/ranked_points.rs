@@ -13,11 +13,12 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
-use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Stance};
+use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Source, Stance};
 
 use super::answer_shape::{asks_for_fact, is_free_form, kind_fit};
 use super::calendar::years;
 use super::claim_clusters::ClaimCluster;
+use super::editions::is_newer_edition;
 use super::intake;
 use super::lexicon::{has_phrase, spaced};
 use super::score::{RelevanceScorer, similar_fit};
@@ -74,6 +75,39 @@ pub(crate) fn rank_points<'a>(
     }
     sort_best_first(&mut ranked);
     Ok(ranked)
+}
+
+/// Puts first what the current edition of a work says, where the edition that it replaces answers best: a later edition need not
+/// repeat what the work is about. `current` are the points of `ranked` that no later edition replaces.
+pub(crate) fn prefer_current_edition(
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'_>],
+    current: &mut [RankedPoint<'_>],
+) {
+    let replaced = |best: &&RankedPoint<'_>| {
+        current.iter().all(|it| !std::ptr::eq(it.point, best.point))
+            && best.worth >= MIN_ANSWER_WORTH
+    };
+    let Some(best) = ranked.first().filter(replaced) else {
+        return;
+    };
+    let sources = |it: &RankedPoint<'_>| -> Vec<&Source> {
+        let cited = it.point.evidence.iter().map(|nth| notes.evidence[*nth].source);
+        cited.filter_map(|source| notes.source(source)).collect()
+    };
+    let older = sources(best);
+    let succeeds = |it: &RankedPoint<'_>| {
+        let newer = sources(it);
+        let later = |newer: &&&Source| older.iter().any(|older| is_newer_edition(newer, older));
+        it.fit >= MIN_ANSWER_FIT && it.has_head && newer.iter().any(|it| later(&it))
+    };
+    if let Some(at) = current.iter().position(succeeds) {
+        let it = &mut current[at];
+        it.worth = best.worth;
+        it.relevance = it.relevance.max(best.relevance);
+        it.share = it.share.max(best.share);
+        current[..=at].rotate_right(1);
+    }
 }
 
 /// How well one point answers.

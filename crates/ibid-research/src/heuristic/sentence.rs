@@ -124,11 +124,11 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
 }
 
-/// Whether it is a short step of a list, as a sentence: "1. Install the binary."
+/// Whether it is a short step of a list, as a sentence or before what it names: "1. Install the binary.", "2. Write the file:"
 fn is_short_step(text: &str, kind: BlockKind, seen: &SentenceText, words: &SentenceWords) -> bool {
     kind == BlockKind::ListItem
         && seen.words >= MIN_STEP_WORDS
-        && ends_like_a_sentence(text)
+        && (ends_like_a_sentence(text) || text.ends_with(':'))
         && is_imperative(&without_lead(text, words).to_lowercase(), words)
 }
 

@@ -15,7 +15,7 @@ pub(super) struct SteerBody {
     pub(super) text: String,
 }
 
-/// Nothing to go by the plan; `plan` for another, `change` for words on what to change.
+/// An empty object approves the plan. `plan` replaces it; `change` says what the planner should change.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Approval", extend("not" = {"required": ["plan", "change"]}))]
 pub(super) struct ApprovalBody {

@@ -1,5 +1,5 @@
 //! What the events `runtime_progress` say about the researchers of a supervisor.
-use ibid_core::domain::{UnitProgress, UnitStatus};
+use ibid_core::domain::{ResearcherProgress, ResearcherStatus};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::event_line::researcher_failure;
 use ibid_report::markdown::pluralize;
@@ -44,17 +44,17 @@ impl ResearcherView {
         }
     }
 
-    fn set_progress(&mut self, unit: &UnitProgress, ended: bool) {
+    fn set_progress(&mut self, unit: &ResearcherProgress, ended: bool) {
         self.topic = Some(format!("{}: {}", unit.item, shorten(&unit.topic)));
         self.failure = unit.failure.as_deref().map(|it| shorten(&researcher_failure(it)));
         self.state = Some(match unit.status {
-            UnitStatus::Dispatched if ended => ("open", "not finished"),
-            UnitStatus::Dispatched => ("partial", "working"),
-            UnitStatus::Completed => ("covered", "done"),
-            UnitStatus::Failed => ("conflict", "failed"),
+            ResearcherStatus::Dispatched if ended => ("open", "not finished"),
+            ResearcherStatus::Dispatched => ("partial", "working"),
+            ResearcherStatus::Completed => ("covered", "done"),
+            ResearcherStatus::Failed => ("conflict", "failed"),
         });
         // Calls and time are counted when it has ended.
-        if unit.status != UnitStatus::Dispatched {
+        if unit.status != ResearcherStatus::Dispatched {
             self.work = format!(
                 "{}, {}, {}",
                 pluralize(unit.tool_calls.into(), "call"),
@@ -67,7 +67,7 @@ impl ResearcherView {
 
 /// The researchers of a run: those reported by a supervisor, in their order, then others by name.
 pub(super) fn researchers(run: &Run, events: &[Envelope], begun: &str) -> Vec<ResearcherView> {
-    let mut reported: Vec<&UnitProgress> = Vec::new();
+    let mut reported: Vec<&ResearcherProgress> = Vec::new();
     for envelope in events {
         let Event::RuntimeProgress { progress } = &envelope.event else {
             continue;

@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, variables: &EnvVars) -> Result<Vec<McpSourceConf
     let Some(item) = parsed.get(TABLE) else { return Ok(Vec::new()) };
     let place = |name: &str| format!("{}: {TABLE}.{name}", path.display());
     let all = item.as_table_like().ok_or_else(|| {
-        Error::new(ErrorKind::Usage, format!("{}: {TABLE} is no table", path.display()))
+        Error::new(ErrorKind::Usage, format!("{}: {TABLE} is not a table", path.display()))
     })?;
     if all.len() > MAX_SOURCES {
         let what = format!("{}: more than {MAX_SOURCES} {TABLE}", path.display());
@@ -106,7 +106,7 @@ pub fn add(path: &Path, name: &str, entry: &McpSourceEntry) -> Result<()> {
     parent.set_implicit(true);
     let all = document.entry(TABLE).or_insert(Item::Table(parent));
     let Some(all) = all.as_table_like_mut() else {
-        let what = format!("{}: {TABLE} is no table", path.display());
+        let what = format!("{}: {TABLE} is not a table", path.display());
         return Err(Error::new(ErrorKind::Usage, what));
     };
     if all.len() >= MAX_SOURCES && all.get(name).is_none() {

@@ -7,9 +7,10 @@ use ibid_core::domain::{
     GateVerdict, IntakeDecision, ItemId, ItemStatus, Judgement, MethodNote, Objection, OpenItem,
     OutlineEdit, OutlineSection, OutputMode, Page, PageDraft, PatchOutcome, Plan, QualityPart,
     QualityScore, Question, QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks,
-    ResearchSettings, RunId, RuntimeProgress, Section, SectionLayout, SectionPlan, ShareLink,
-    Source, SourceId, SourceKind, Stance, StopReason, Strategy, TeamSettings, TopicRelation,
-    UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote, WordOrigin, WritingPlan, YesNo,
+    ResearchSettings, ResearcherProgress, ResearcherStatus, RunId, RuntimeProgress, Section,
+    SectionLayout, SectionPlan, ShareLink, Source, SourceId, SourceKind, Stance, StopReason,
+    Strategy, SupervisorSettings, TopicRelation, Usage, Variation, Vertical, Vote, WordOrigin,
+    WritingPlan, YesNo,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -85,11 +86,11 @@ fn research() -> Vec<Event> {
                 min_evidence_records: 5,
                 min_cited_records: 5,
                 min_source_domains: 3,
-                research_units: vec![UnitProgress {
+                research_units: vec![ResearcherProgress {
                     id: "researcher-1".to_owned(),
                     topic: "Find out how much rain a green roof holds.".to_owned(),
                     item: ItemId::new(1),
-                    status: UnitStatus::Failed,
+                    status: ResearcherStatus::Failed,
                     tool_calls: 40,
                     evidence: 2,
                     ms: 12,
@@ -318,7 +319,7 @@ fn method() -> ResearchSettings {
         min_source_domains: 3,
         completeness_threshold: 0.75,
         trust_threshold: 1.0,
-        team: TeamSettings::default(),
+        team: SupervisorSettings::default(),
         strategy: None,
         urls_per_query: 5,
     }

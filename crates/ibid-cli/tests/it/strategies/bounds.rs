@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ibid_core::domain::{ModelRole, Question, Report, StopReason, Strategy, UnitStatus};
+use ibid_core::domain::{ModelRole, Question, Report, ResearcherStatus, StopReason, Strategy};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
@@ -153,11 +153,11 @@ async fn a_researcher_that_asks_the_same_again_is_ended_and_code_reads_what_it_f
             _ => None,
         })
         .flatten()
-        .filter(|it| it.status != UnitStatus::Dispatched)
+        .filter(|it| it.status != ResearcherStatus::Dispatched)
         .collect();
     assert!(!units.is_empty());
     for it in units {
-        assert_eq!((it.status, &it.failure), (UnitStatus::Completed, &None), "{it:?}");
+        assert_eq!((it.status, &it.failure), (ResearcherStatus::Completed, &None), "{it:?}");
         assert!(it.tool_calls <= 16, "{it:?}");
     }
 }

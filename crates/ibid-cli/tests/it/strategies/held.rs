@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use ibid_core::domain::{
     Complexity, Effort, Evidence, EvidenceGate, GateVerdict, ModelRole, OutputMode, Page, Query,
-    QuestionKind, ResearchSettings, Strategy, UnitStatus, Vertical,
+    QuestionKind, ResearchSettings, ResearcherStatus, Strategy, Vertical,
 };
 use ibid_core::ports::{LanguageModel, Providers, Ranker, RoleModel, RoleModels};
 use ibid_core::record::Event;
@@ -317,7 +317,7 @@ async fn a_researcher_whose_model_fails_says_so_without_its_words_and_code_goes_
         _ => None,
     });
     let last = units.next_back().unwrap();
-    assert_eq!(last.status, UnitStatus::Failed);
+    assert_eq!(last.status, ResearcherStatus::Failed);
     assert_eq!(last.failure.as_deref(), Some("execution failed"));
     assert!(last.evidence > 0, "code goes on: {last:?}");
     for it in events.iter().filter(|it| matches!(it, Event::RuntimeProgress { .. })) {

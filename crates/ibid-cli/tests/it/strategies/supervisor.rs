@@ -1,7 +1,9 @@
 //! A supervisor, its researchers and the gate.
 use std::sync::{Arc, Mutex};
 
-use ibid_core::domain::{GateStatus, ModelRole, RuntimeProgress, StopReason, Strategy, UnitStatus};
+use ibid_core::domain::{
+    GateStatus, ModelRole, ResearcherStatus, RuntimeProgress, StopReason, Strategy,
+};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::{Envelope, Event};
 use ibid_research::ask::shapes::ResearcherPrompt;
@@ -236,7 +238,7 @@ async fn researchers_of_a_wave_are_named_in_what_they_do_and_those_too_many_are_
     let last = told.last().unwrap();
     assert!(last.dispatched_research_units >= 2);
     let done = told.iter().flat_map(|it| &it.research_units);
-    let done: Vec<_> = done.filter(|it| it.status == UnitStatus::Completed).collect();
+    let done: Vec<_> = done.filter(|it| it.status == ResearcherStatus::Completed).collect();
     assert!(!done.is_empty());
     let prepared = events.iter().any(|it| matches!(it, Event::SearchPrepared { llm_calls_in_preprocess: 0, shown, .. } if *shown <= 8));
     assert!(prepared);

@@ -1,5 +1,7 @@
 //! The evidence gate and the researchers on the page of a run, as the events `runtime_progress` tell them.
-use ibid_core::domain::{GateStatus, ItemId, RuntimeProgress, UnitProgress, UnitStatus};
+use ibid_core::domain::{
+    GateStatus, ItemId, ResearcherProgress, ResearcherStatus, RuntimeProgress,
+};
 use ibid_core::record::{Envelope, Event, Phase, Run};
 use ibid_server::view::live::{LivePage, RunStateView};
 use ibid_server::view::{PageLayout, render};
@@ -12,8 +14,8 @@ use crate::events::samples::{enveloped, run_id};
 use crate::progress::underway;
 use crate::served::{Answer, Served};
 
-fn unit(n: u32, status: UnitStatus, failure: Option<&str>) -> UnitProgress {
-    UnitProgress {
+fn unit(n: u32, status: ResearcherStatus, failure: Option<&str>) -> ResearcherProgress {
+    ResearcherProgress {
         id: format!("researcher-{n}"),
         topic: format!("Find out number {n}."),
         item: ItemId::new(n),
@@ -25,7 +27,11 @@ fn unit(n: u32, status: UnitStatus, failure: Option<&str>) -> UnitProgress {
     }
 }
 
-fn progress(gate: GateStatus, reason: Option<&str>, units: Vec<UnitProgress>) -> RuntimeProgress {
+fn progress(
+    gate: GateStatus,
+    reason: Option<&str>,
+    units: Vec<ResearcherProgress>,
+) -> RuntimeProgress {
     RuntimeProgress {
         supervisor_iteration: 2,
         dispatched_research_units: 11,
@@ -73,16 +79,19 @@ fn the_gate_and_each_researcher_of_every_wave_are_shown() {
     assert!(!page.contains("Evidence gate"), "nothing is told of a supervisor");
     let limit = Some("recursion limit of 41 reached");
     let events = told(vec![
-        progress(GateStatus::None, None, vec![unit(1, UnitStatus::Dispatched, None)]),
+        progress(GateStatus::None, None, vec![unit(1, ResearcherStatus::Dispatched, None)]),
         progress(
             GateStatus::Retry,
             Some("4 of 5 evidence records"),
-            vec![unit(1, UnitStatus::Completed, None), unit(2, UnitStatus::Failed, limit)],
+            vec![
+                unit(1, ResearcherStatus::Completed, None),
+                unit(2, ResearcherStatus::Failed, limit),
+            ],
         ),
         progress(
             GateStatus::Retry,
             Some("4 of 5 evidence records"),
-            vec![unit(10, UnitStatus::Dispatched, None)],
+            vec![unit(10, ResearcherStatus::Dispatched, None)],
         ),
     ]);
     let page = shown(&events);
@@ -121,10 +130,10 @@ fn the_gate_and_each_researcher_of_every_wave_are_shown() {
 #[test]
 fn words_of_models_in_tasks_failures_and_sites_are_words() {
     let hostile = |words: &str| {
-        let it = UnitProgress {
+        let it = ResearcherProgress {
             topic: words.to_owned(),
             failure: Some(words.to_owned()),
-            ..unit(1, UnitStatus::Failed, None)
+            ..unit(1, ResearcherStatus::Failed, None)
         };
         let said = progress(GateStatus::Retry, Some(words), vec![it]);
         shown(&told(vec![RuntimeProgress { source_domains: vec![words.to_owned()], ..said }]))

@@ -1,5 +1,6 @@
 //! Whether a short answer is only near the question.
-use crate::heuristic::answer_shape::{amounts, asks_for_fact};
+use crate::heuristic::amount::amounts;
+use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
 use crate::heuristic::ranked_points::{RankedPoint, page_title};
@@ -8,7 +9,7 @@ use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
     DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_MEASURED_WORDS,
-    MIN_PLAIN_FORM_FIT, OTHER_ASPECT_SURE, SURE_ANSWER_PROBABILITY,
+    MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
@@ -79,7 +80,7 @@ pub(super) fn mark_near(
         && short.iter().all(|it| is_widened(notes, it) && !scorer.names_what_is_asked_of(&it.text))
         && likely.is_none_or(|it| it < OTHER_ASPECT_SURE);
     let least = match scorer.asks_of_unknown_thing() {
-        true => SURE_ANSWER_PROBABILITY,
+        true => MIN_UNKNOWN_THING_PROBABILITY,
         false => MIN_ANSWER_PROBABILITY,
     };
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
@@ -91,7 +92,7 @@ pub(super) fn mark_near(
             || unnamed
             || likely.is_some_and(|it| it < least))
         || one_sided
-        || unknown && likely.is_none_or(|it| it < SURE_ANSWER_PROBABILITY);
+        || unknown && likely.is_none_or(|it| it < MIN_UNKNOWN_THING_PROBABILITY);
     if near {
         let words = &prompts::phrases()?.confidence;
         confidence.level = Confidence::VeryLow;

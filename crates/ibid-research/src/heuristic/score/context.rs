@@ -9,9 +9,11 @@ const OPENING_SENTENCES: usize = 3;
 /// Number of sentences before one that may name its subject, on a longer page.
 const CONTEXT_SENTENCES: usize = 4;
 
-/// A sentence as a item_matcher sees it.
+/// A sentence with the context that an item matcher uses.
 pub(super) struct SentenceView<'a> {
+    /// Its words.
     pub(super) own: &'a [u32],
+    /// The words around it.
     pub(super) context: &'a [u32],
     /// Words of title and heading.
     pub(super) topic: &'a [u32],

@@ -4,8 +4,9 @@ use crate::thresholds::{
     PAGE_TOPIC_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
-use crate::heuristic::answer_shape::asks_recurring_time;
+use crate::heuristic::answer_shape::{asked_facet_name, asks_recurring_time};
 use crate::heuristic::asked_fact::{FactQuestion, StatedFact};
 use crate::heuristic::asked_head::{asked_head, asked_noun};
 use crate::heuristic::calendar::dates_at;
@@ -67,6 +68,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) head: Option<u32>,
     /// The noun whose things are asked for: a heading may be no more than that.
     pub(super) noun: Option<u32>,
+    /// The noun of the facet that the question names: "history" of "what is the history of slate?".
+    pub(super) facet: Option<u32>,
     /// What each item that asks the question, or a part of it, asks of a table.
     pub(super) table_requests: Vec<(ItemId, TableRequest)>,
     /// What decides a yes-or-no question.
@@ -120,6 +123,7 @@ impl RelevanceScorer {
         }
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
+        let facet = asked_facet_name(&brief.question).map(|name| lexicon.id(name));
         let mut aspect = match brief.kind {
             QuestionKind::Comparison => Vec::new(),
             _ => aspect_terms(&mut lexicon, &brief.question, brief),
@@ -136,7 +140,6 @@ impl RelevanceScorer {
         let names = question_names(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
-        let pairs = subject_pairs(brief);
         let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
@@ -155,12 +158,13 @@ impl RelevanceScorer {
             words,
             question_text: brief.question.clone(),
             orders: InjectionDetector::from_brief(brief)?,
-            pairs,
+            pairs: subject_pairs(brief),
             asked_things,
             question_verb,
             yes_no,
             head,
             noun,
+            facet,
             target_noun,
             asks_recurring_time: asks_recurring_time(&brief.question)?,
             table_requests: table_requests(brief, plan)?,
@@ -355,9 +359,14 @@ impl RelevanceScorer {
         let words = tokens(text);
         let mut best: f32 = 0.0;
         for place in at {
-            let nth = words.partition_point(|it| it.span.start < place);
-            let from = nth.saturating_sub(NUMBER_CONTEXT_WORDS);
-            let to = (nth + NUMBER_CONTEXT_WORDS).min(words.len());
+            let clause = match kind {
+                QuestionKind::Quantity => clause_around(text, place),
+                _ => 0..text.len(),
+            };
+            let words_before = |end: usize| words.partition_point(|it| it.span.start < end);
+            let nth = words_before(place);
+            let from = nth.saturating_sub(NUMBER_CONTEXT_WORDS).max(words_before(clause.start));
+            let to = (nth + NUMBER_CONTEXT_WORDS).min(words_before(clause.end));
             if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
                 best = best.max(self.relevance(&text[first.span.start..last.span.end]));
             }
@@ -486,6 +495,14 @@ impl RelevanceScorer {
         let share = self.word_relevance(text);
         self.similarity(text).map_or(share, |similar| share.max(SIMILAR_RELEVANCE * similar))
     }
+}
+
+/// The part of a sentence around `place` that says one thing: a clause of "when" or "while" has amounts of its own.
+fn clause_around(text: &str, place: usize) -> Range<usize> {
+    const BREAKS: [&str; 5] = ["; ", ", when ", ", while ", ", whereas ", ", where "];
+    let starts = BREAKS.iter().filter_map(|it| text[..place].rfind(it));
+    let ends = BREAKS.iter().filter_map(|it| text[place..].find(it).map(|at| place + at));
+    starts.max().unwrap_or(0)..ends.min().unwrap_or(text.len())
 }
 
 /// The terms of each side of a comparison; none for other questions.

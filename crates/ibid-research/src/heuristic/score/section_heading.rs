@@ -89,7 +89,10 @@ impl RelevanceScorer {
             && self.noun.is_some_and(|noun| self.match_strength(noun, &own) >= MIN_WORD_MATCH);
         let rarest = is_head || self.names_rarest(heading, &own, &question);
         let named = met * 2 >= aspect.len().max(1) && met > 0 || rarest;
-        if own.is_empty() || !named || share < MIN_HEADING_OWN_WORDS {
+        // Of the history that no page calls so, "What is slate?" tells nothing.
+        let lacks_facet =
+            self.facet.is_some_and(|noun| self.match_strength(noun, &own) < MIN_WORD_MATCH);
+        if own.is_empty() || !named || lacks_facet || share < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
         let mut under_title = [own.as_slice(), &lines.title].concat();

@@ -31,7 +31,7 @@ use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::sentence_range::{Candidate, SentenceRange, antecedents, is_next_step};
-use super::stance::Said;
+use super::stance::NormalizedSentence;
 use super::terms::WeightedTerm;
 
 /// Whether a sentence introduces what follows: "To return an article:".
@@ -251,7 +251,7 @@ impl RelevanceScorer {
             Some(at) => format!("{}: {claim}", page.sentence(at).trim_end_matches(['.', ':'])),
             None => claim,
         };
-        let said = Said { text: &claim, spaced: &span.seen.spaced, ids: &span.ids };
+        let said = NormalizedSentence { text: &claim, spaced: &span.seen.spaced, ids: &span.ids };
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };

@@ -11,8 +11,8 @@ use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Page, Stance};
 
-/// What a sentence says: its text, its normalized words and their numbers.
-pub(super) struct Said<'a> {
+/// A sentence: its text, its normalized words and their ids.
+pub(super) struct NormalizedSentence<'a> {
     pub(super) text: &'a str,
     pub(super) spaced: &'a str,
     pub(super) ids: &'a [u32],
@@ -40,7 +40,7 @@ impl RelevanceScorer {
         &mut self,
         page: &Page,
         mut sentences: RangeInclusive<usize>,
-        said: Said<'_>,
+        said: NormalizedSentence<'_>,
     ) -> Option<Stance> {
         let stance = self.stance(said.text, said.spaced, said.ids);
         let (words, Some(claim)) = (&self.words.sentence, &self.yes_no) else {

@@ -9,7 +9,7 @@ use super::best_sentences::SentenceMatch;
 use super::limits::PAGE_CUT;
 use super::page::PageInput;
 use super::scorer::RelevanceScorer;
-use super::stance::Said;
+use super::stance::NormalizedSentence;
 use crate::changed_fact::changed_sentences;
 use crate::heuristic::asked_fact::StatedFact;
 use crate::heuristic::lexicon::spaced;
@@ -65,8 +65,8 @@ impl RelevanceScorer {
         self.stated.extend(stated.into_iter().map(|(n, fact)| ((reading.source, n), fact)));
     }
 
-    /// Notes the sentences of pages that are copies of one text but for one fact that the question is about, unless their form
-    /// tells that they state two.
+    /// Records sentences of near-duplicate pages that differ in one fact the question asks for, unless their form shows that they
+    /// state different facts.
     pub(crate) fn note_changed_facts(&mut self, inputs: &[PageInput<'_>]) {
         // One word of the question suffices in a copy, which is too few where no single fact is asked for.
         if self.fact_question.is_none() {
@@ -110,7 +110,7 @@ impl RelevanceScorer {
         let seen = SentenceText::new(page.sentence(n));
         let claim = claim_text(page.sentence(n), &self.words.sentence);
         let ids = self.ids(&claim);
-        let said = Said { text: &claim, spaced: &seen.spaced, ids: &ids };
+        let said = NormalizedSentence { text: &claim, spaced: &seen.spaced, ids: &ids };
         let sentences: RangeInclusive<usize> = n..=n;
         let stance: Stance = self.stance_in(page, sentences, said)?;
         Some(SentenceMatch {

@@ -126,7 +126,7 @@ pub(super) fn related_terms<'a>(
             let derived = derived_words(&token.text);
             let row = kin.entry(own).or_default();
             let derived = derived.iter().map(|word| (word.0.as_str(), word.1));
-            for (other, worth) in near.chain(same_field).chain(derived) {
+            for (other, worth) in derived.chain(near).chain(same_field) {
                 let id = lexicon.id(other);
                 if id != own && !row.iter().any(|pair| pair.0 == id) {
                     row.push((id, worth));

@@ -1,7 +1,7 @@
 //! What is computed from a comparison that has been checked: its figures in one unit, and its chart.
 use std::collections::BTreeSet;
 
-use super::quantity::{Aligned, Quantity, align};
+use super::quantity::{ConvertedColumn, Quantity, align};
 use super::request::year;
 use ibid_core::domain::{Chart, ChartKind, ChartPoint, Claim, ComparisonTable};
 
@@ -27,7 +27,7 @@ pub(crate) fn add_conversions(table: &mut ComparisonTable, by_row: bool) {
         };
         let (places, read): (Vec<_>, Vec<Quantity>) =
             places(nth).into_iter().filter_map(read).unzip();
-        let Some(Aligned { quantities, converted }) = align(&read, name) else {
+        let Some(ConvertedColumn { quantities, converted }) = align(&read, name) else {
             continue;
         };
         for ((at, it), converted) in places.into_iter().zip(quantities).zip(converted) {
@@ -49,7 +49,7 @@ pub(crate) fn chart_of(table: &ComparisonTable, column: usize) -> Option<Chart> 
     });
     let (cells, read): (Vec<(&str, &Claim)>, Vec<Quantity>) =
         cells.filter_map(|cell| Some((cell, Quantity::read(cell.1.text(), name)?))).unzip();
-    let Aligned { quantities, converted } = align(&read, name)?;
+    let ConvertedColumn { quantities, converted } = align(&read, name)?;
     let unit = quantities.first()?.unit.text.clone();
     let point =
         |(((label, claim), it), converted): (((&str, &Claim), &Quantity), bool)| ChartPoint {

@@ -34,9 +34,9 @@ pub(super) struct Quantity {
     pub(super) unit: Unit,
 }
 
-/// The figures of a column in one unit, which most of its cells have.
+/// The figures of a column, converted to the unit of most cells.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Aligned {
+pub(super) struct ConvertedColumn {
     pub(super) quantities: Vec<Quantity>,
     /// Which of them were converted.
     pub(super) converted: Vec<bool>,
@@ -103,7 +103,7 @@ impl Quantity {
 }
 
 /// The figures of cells under `name` in one unit; `None` if they are of different quantities.
-pub(super) fn align(quantities: &[Quantity], name: &str) -> Option<Aligned> {
+pub(super) fn align(quantities: &[Quantity], name: &str) -> Option<ConvertedColumn> {
     let first = quantities.first()?;
     let count =
         |it: &Quantity| quantities.iter().filter(|other| other.unit.text == it.unit.text).count();
@@ -124,7 +124,10 @@ pub(super) fn align(quantities: &[Quantity], name: &str) -> Option<Aligned> {
         return None;
     }
     let converted: Vec<bool> = quantities.iter().map(differs).collect();
-    Some(Aligned { quantities: quantities.iter().map(|it| it.in_unit(unit)).collect(), converted })
+    Some(ConvertedColumn {
+        quantities: quantities.iter().map(|it| it.in_unit(unit)).collect(),
+        converted,
+    })
 }
 
 /// What a cell consists of.

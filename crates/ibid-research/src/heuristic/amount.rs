@@ -1,0 +1,187 @@
+//! Whether a text has the amount that a question asks for.
+use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
+
+use super::dimension::{Dimension, TIMES};
+use super::sentence::measures;
+use crate::thesaurus;
+use crate::thresholds::{NO_UNIT_FIT, OTHER_UNIT_FIT};
+
+/// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
+pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
+    let counted = counted_stem(&asked.to_lowercase());
+    // "Four hungry people": the noun may follow an adjective.
+    let is_counted = |it: &Number| {
+        counted.as_deref().is_some_and(|of| {
+            let after = text[it.span.end..].split_whitespace().take(3).flat_map(tokens);
+            let mut units = it.unit.iter().cloned().chain(after.map(|word| stem(&word.text)));
+            units.any(|unit| is_unit_of(of, &unit))
+        })
+    };
+    let mut found = measures(text);
+    let others = numbers(text).into_iter().filter(is_counted);
+    let new: Vec<Number> =
+        others.filter(|it| found.iter().all(|known| known.span != it.span)).collect();
+    found.extend(new);
+    found
+}
+
+/// The stem of the noun that a question counts: "people" of "how many people".
+fn counted_stem(lower: &str) -> Option<String> {
+    let at =
+        ["how many ", "number of "].iter().find_map(|it| lower.find(it).map(|at| at + it.len()))?;
+    tokens(&lower[at..]).first().map(|token| stem(&token.text))
+}
+
+fn is_unit_of(counted: &str, unit: &str) -> bool {
+    counted == unit || thesaurus::synonyms(counted).any(|it| it == unit)
+}
+
+/// How well the amounts of a text are the one asked for: a number with a unit; best the unit asked for, or `%` where a share is.
+/// Of what is compared, a difference is one.
+pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
+    let mut found = amounts(asked, text);
+    if found.is_empty() {
+        return 0.0;
+    }
+    // "50 euros more" is no cost, unless the question compares.
+    if !is_compared {
+        found.retain(|it| !is_difference(&text[it.span.end..]));
+    }
+    let lower = asked.to_lowercase();
+    if lower.contains("how much ") {
+        let named = content_stems(asked);
+        let is_of_thing = asks_amount_of_thing(&lower);
+        found.retain(|it| {
+            let is_acidity = text[..it.span.start].trim_end().ends_with("pH");
+            let rest = &text[it.span.end..];
+            let may_name = is_of_thing || it.unit.as_deref() == Some("%");
+            let is_other = may_name && is_amount_of_another(&named, rest)
+                || is_of_thing && is_time_or_density(&named, it, rest);
+            !is_acidity && !is_other
+        });
+    }
+    if found.is_empty() {
+        return NO_UNIT_FIT;
+    }
+    if let Some(dimension) = Dimension::from_question(&lower) {
+        return dimension.fit(text);
+    }
+    let share =
+        ["percent", "proportion", "share", "fraction", "prevalence", "incidence", "rate", "%"]
+            .iter()
+            .any(|it| lower.contains(it));
+    let counted = counted_stem(&lower);
+    let wanted = found.iter().any(|it| match (&it.unit, &counted) {
+        (Some(unit), _) if share => unit == "%",
+        (Some(unit), Some(counted)) => is_unit_of(counted, unit),
+        _ => false,
+    });
+    if wanted {
+        1.0
+    } else if counted.is_none() && found.iter().any(|it| it.unit.is_some()) {
+        OTHER_UNIT_FIT
+    } else {
+        NO_UNIT_FIT
+    }
+}
+
+/// Whether a figure that `rest` follows is a difference: "50 euros per square metre more", but not "50 euros or more".
+fn is_difference(rest: &str) -> bool {
+    const DIFFERENCES: [&str; 12] = [
+        "more", "less", "extra", "fewer", "higher", "lower", "longer", "shorter", "deeper",
+        "heavier", "cooler", "warmer",
+    ];
+    let clause = rest.split([',', ';', '.', ':', '(']).next().unwrap_or_default();
+    let words: Vec<&str> = clause
+        .split_whitespace()
+        .take_while(|word| !["and", "or"].contains(word))
+        .take(7)
+        .collect();
+    words.iter().any(|word| DIFFERENCES.contains(word))
+}
+
+/// Whether "how much" asks for the amount of a thing, as of "rain", and not how much something costs or is.
+fn asks_amount_of_thing(asked: &str) -> bool {
+    let after = asked.split_once("how much ").map_or("", |it| it.1);
+    after.split_whitespace().next().is_some_and(|it| !is_stop_word(it))
+}
+
+/// Whether a figure that `rest` follows is a time, or so much in a litre: no amount of a thing, unless it is asked for.
+fn is_time_or_density(named: &[String], figure: &Number, rest: &str) -> bool {
+    let clause = rest.split([',', ';', '(']).next().unwrap_or_default();
+    let is_density = [" per litre", " per liter", "/l ", " per millilitre", " per milliliter"]
+        .iter()
+        .any(|it| clause.contains(it));
+    let unit = figure.unit.as_deref();
+    let is_time = unit.is_some_and(|unit| {
+        TIMES.contains(&unit) && !named.iter().any(|it| it == unit || it == "time")
+    });
+    is_density || is_time
+}
+
+/// Whether a figure that `rest` follows is the amount of what the question does not name: "82 % of the zinc" and "0.4 mg of lead
+/// per litre" for how much rain is held.
+fn is_amount_of_another(named: &[String], rest: &str) -> bool {
+    let rest = rest.trim_start_matches(['%', ' ']);
+    let after_unit = || rest.split_once(' ').and_then(|(_, rest)| rest.strip_prefix("of "));
+    let Some(whole) = rest.strip_prefix("of ").or_else(after_unit) else {
+        return false;
+    };
+    let words = tokens(whole.trim_start_matches("the ").trim_start_matches("all ")).into_iter();
+    let whole: Vec<String> = words
+        .take_while(|it| !is_stop_word(&it.text))
+        .take(3)
+        .map(|word| stem(&word.text))
+        .collect();
+    // "Rainfall" is rain.
+    let is_named = |it: &String| {
+        named.iter().any(|own| own == it || own.len() >= 4 && it.starts_with(own.as_str()))
+            || thesaurus::synonyms(it)
+                .chain(thesaurus::related(it))
+                .any(|own| named.iter().any(|it| it == own))
+    };
+    !whole.is_empty() && !whole.iter().any(is_named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_or_another_count_is_not_the_amount() {
+        let cost = |text| quantity_fit("What does a green roof cost?", text, false);
+        assert!(
+            cost("A green roof costs 110 euros per square metre.")
+                > cost("The blue-green roof costs 35 to 50 euros per square metre more.")
+        );
+        assert_eq!(
+            cost("A green roof costs 110 euros or more."),
+            cost("A green roof costs 110 euros.")
+        );
+        let rain = |text| quantity_fit("How much rain does a green roof retain?", text, false);
+        assert!(
+            rain("They may be taken to retain 70 % of annual rainfall.")
+                > rain("Rain of pH 5.6 fell. They held back 82 % of the zinc.")
+        );
+        assert!(
+            rain("Designers should take 45 % of annual rainfall for 8 cm of substrate.")
+                > rain("Runoff held 0.42 mg of phosphorus per litre.")
+        );
+        assert!(rain("A roof keeps 30 mm of water.") > rain("It has 10 cm of substrate."));
+        let count = |text| quantity_fit("How many green roofs had Halvern?", text, false);
+        assert!(
+            count("The city had 412 green roofs.") > count("It retained 24 mm, which is 35 %.")
+        );
+    }
+
+    #[test]
+    fn a_question_of_depth_is_answered_by_a_depth() {
+        let fit = |text| quantity_fit("How deep must the substrate be?", text, false);
+        let depth = fit("The minimum substrate depth is 6 cm.");
+        assert!(depth > fit("A roof with 10 cm of substrate keeps 56 % of the rain."));
+        assert!(
+            fit("A roof with 10 cm of substrate keeps rain.")
+                > fit("It retains 70 % of annual rainfall, whatever its depth.")
+        );
+    }
+}

@@ -1,19 +1,20 @@
 //! Checks the draft: removes what does not hold, then numbers and counts what does.
 use crate::prompts;
 use crate::thresholds::MIN_CONFLICT_SIDE_WEIGHT;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
-use ibid_core::domain::words::numbers;
+use ibid_core::domain::words::{content_stems, numbers};
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable,
     ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId,
-    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question, Ratio,
-    Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
+    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, OutputMode, Page, PageHash,
+    Question, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
+use super::ask::shapes::ANSWER_CHARS;
 use super::consistency;
 use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
@@ -34,6 +35,7 @@ pub(crate) fn check_report(
 ) -> Result<Report> {
     let RunContext { log, question, brief, .. } = ctx;
     prefer_heavier_side(&mut draft, state, question);
+    let answer = told_answer(&draft, question.mode);
     let mut builder = CitationBuilder::new(&state.notes, state.pages.pages(), Some(log));
     builder.checks.removed += draft.reworded;
     let short = builder.check_lines(&draft.short);
@@ -44,7 +46,7 @@ pub(crate) fn check_report(
     let sections = builder.check_sections(draft.sections);
     let mut conflicts = builder.check_conflicts(draft.conflicts);
     let conclusion = builder.check_lines(&draft.conclusion);
-    let answer = draft.answer.and_then(|line| builder.check_answer(&line));
+    let answer = answer.and_then(|line| builder.check_answer(&line));
     let (mut sources, checks) = builder.finish();
     trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
     trust::weigh_sides(&mut conflicts, &sources);
@@ -86,6 +88,21 @@ pub(crate) fn check_report(
         report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
     }
     Ok(report)
+}
+
+/// The one-line answer. One by a model that the short answer of a report does not tell, or tells no more, gives way to the first
+/// sentence of that, if it is short enough.
+fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
+    let line = draft.answer.clone()?;
+    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() {
+        return Some(line);
+    }
+    let stems = |text: &str| -> BTreeSet<String> { content_stems(text).into_iter().collect() };
+    let own = stems(&line.text);
+    if draft.short.iter().any(|it| own.is_subset(&stems(&it.text))) {
+        return Some(line);
+    }
+    draft.short.first().filter(|it| it.text.chars().count() <= ANSWER_CHARS).cloned()
 }
 
 /// The coverage rows. An item that was covered and has a conflict in the report is in conflict. The question is answered in
@@ -439,4 +456,32 @@ fn matched_numbers(text: &str, quotes: &[&Evidence]) -> (u32, u32) {
     let matched =
         stated.iter().filter(|it| quoted.iter().any(|other| same(it.value, *other))).count();
     (matched as u32, stated.len() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support;
+
+    #[test]
+    fn a_line_of_a_model_that_the_short_answer_no_longer_tells_gives_way_to_it() {
+        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
+        let of = |answer: &str, short: &str| {
+            let mut draft = test_support::draft(&[line(short)], Vec::new());
+            draft.answer = Some(line(answer));
+            told_answer(&draft, OutputMode::Report).map(|it| it.text)
+        };
+        let leaks = "Roofs leak at their flashings, skylights and pipes.";
+        let wrong = "Roofs leak because they retain less than 63 % of the rain.";
+        assert_eq!(of(wrong, leaks).as_deref(), Some(leaks));
+        assert_eq!(
+            of("At flashings and pipes.", leaks).as_deref(),
+            Some("At flashings and pipes.")
+        );
+        assert_eq!(of(wrong, &leaks.repeat(4)), None);
+        let mut draft = test_support::draft(&[line(leaks)], Vec::new());
+        draft.answer = Some(line(wrong));
+        let alone = told_answer(&draft, OutputMode::Answer);
+        assert_eq!(alone.map(|it| it.text).as_deref(), Some(wrong), "nothing else is told there");
+    }
 }

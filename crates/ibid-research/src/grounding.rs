@@ -241,6 +241,35 @@ pub(crate) fn states_the_asked(text: &str, asked: &str, quotes: &[&str]) -> bool
     !asked.is_empty() && asked.iter().all(|stem| said.contains(stem)) && !asked.iter().all(quoted)
 }
 
+/// Whether a quote that has all words of `text` holds only for some, which `text` leaves out: "green roofs save energy" of "save energy
+/// only in poorly insulated buildings". English only.
+pub(crate) fn drops_restriction(text: &str, quotes: &[&str]) -> bool {
+    const RESTRICTIONS: [&str; 8] = [
+        "only in",
+        "only if",
+        "only when",
+        "only where",
+        "only for",
+        "only with",
+        "only on",
+        "unless",
+    ];
+    let is_restricted = |text: &str| {
+        let spaced = spaced(text);
+        RESTRICTIONS.iter().any(|phrase| has_phrase(&spaced, phrase))
+    };
+    if is_restricted(text) {
+        return false;
+    }
+    let said: BTreeSet<String> =
+        content_stems(text).into_iter().filter(|stem| stem != "yes").collect();
+    let states = |quote: &&&str| {
+        let there: BTreeSet<String> = content_stems(quote).into_iter().collect();
+        !said.is_empty() && said.is_subset(&there)
+    };
+    quotes.iter().filter(states).any(|quote| is_restricted(quote))
+}
+
 /// The words that bound a figure, by what they say of it, before it and after it.
 const BOUND_PHRASES: [(&[&str], &[&str]); 4] = [
     (&["at least", "no less than", "not less than", "no fewer than", "a minimum of"], &["or more"]),
@@ -467,6 +496,11 @@ mod tests {
         let priced = "An extensive green roof costs 110 euros per square metre on average.";
         let right = "The cost of an extensive green roof is 110 euros per square metre.";
         assert!(!borrows_question(right, cost, "extensive green roof", &[priced]));
+        let only = "Green roofs saved heating energy only in buildings with poor insulation.";
+        let less = "In buildings with little insulation, green roofs saved heating energy.";
+        assert!(drops_restriction("Yes, green roofs save heating energy.", &[only, less]));
+        assert!(!drops_restriction("Yes, green roofs save heating energy.", &[less]));
+        assert!(!drops_restriction(only, &[only]));
         assert!(borrows_question(
             "Leaks can be prevented by installing a membrane and ensuring proper drainage and flood testing.",
             asked,

@@ -18,8 +18,8 @@ use super::ask::{
 };
 use super::draft::{DraftLine, ReportDraft};
 use super::grounding::{
-    adds_cause, borrows_question, changes_bound, has_misplaced_name, has_unknown_code,
-    has_unknown_number, has_unknown_statement, states_the_asked,
+    adds_cause, borrows_question, changes_bound, drops_restriction, has_misplaced_name,
+    has_unknown_code, has_unknown_number, has_unknown_statement, states_the_asked,
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
@@ -171,6 +171,7 @@ impl<'a> Quotes<'a> {
             || has_unknown_statement(&line.text, known)
             || adds_cause(&line.text, &quoted)
             || changes_bound(&line.text, &quoted)
+            || drops_restriction(&line.text, &quoted)
             || borrows_question(&line.text, question, subject, &quoted)
             || self.brief.kind == QuestionKind::YesNo
                 && states_the_asked(&line.text, question, &quoted)

@@ -236,7 +236,7 @@ impl CostBudget {
             let doing = "the amount that this run has spent is unknown, so its budget in dollars cannot be enforced";
             let error = Error::new(ErrorKind::Setup, doing);
             return Err(ReserveError::permanent(
-                error.with_hint("Bound the run by calls or tokens instead of dollars."),
+                error.with_hint("bound the run by calls or tokens instead of dollars"),
             ));
         }
         let bound = estimate.upper_bound();
@@ -393,7 +393,7 @@ fn unpriced_error(model: &str) -> Error {
     let doing =
         format!("the price of {model} is unknown, so a budget in dollars cannot be enforced");
     Error::new(ErrorKind::Setup, doing).with_hint(format!(
-        "Set `price` for {model}, or bound the run by calls or tokens instead of dollars."
+        "set `price` for {model}, or bound the run by calls or tokens instead of dollars"
     ))
 }
 

@@ -239,17 +239,17 @@ impl HttpModel {
         let lower = fault.message.to_lowercase();
         match (fault.kind, fault.status) {
             (ErrorKind::Setup, Some(300..=399 | 405)) => {
-                Some(format!("Set {moved} to the server's own URL."))
+                Some(format!("set {moved} to the server's own URL"))
             }
             (ErrorKind::Setup, _) if lower.contains("model") && !lower.contains("key") => {
-                Some(format!("Check the model's name, and {moved} if it is set."))
+                Some(format!("check the model's name, and {moved} if it is set"))
             }
             (ErrorKind::Setup, Some(404)) => {
-                Some(format!("Check the model's name, and {moved} if it is set."))
+                Some(format!("check the model's name, and {moved} if it is set"))
             }
-            (ErrorKind::Setup, _) => Some(format!("Check the key in {keys}.")),
+            (ErrorKind::Setup, _) => Some(format!("check the key in {keys}")),
             (ErrorKind::Transient, None) if is_loopback_url(&self.target.base_url) => {
-                Some(format!("Start the server at {}, or set {moved}.", self.target.base_url))
+                Some(format!("start the server at {}, or set {moved}", self.target.base_url))
             }
             _ => None,
         }

@@ -172,7 +172,7 @@ fn unlimited_error(model: &str) -> Error {
         "{model} accepts no limit on its answers and its longest answer is unknown, so the budget cannot be enforced"
     );
     Error::new(ErrorKind::Setup, doing).with_hint(
-        "Set `max_context` of the role's model, or its `window` in `model_table`, or bound the run by calls.",
+        "set `max_context` of the role's model, or its `window` in `model_table`, or bound the run by calls",
     )
 }
 

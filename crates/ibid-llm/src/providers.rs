@@ -209,7 +209,7 @@ impl ModelTarget {
             || PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ");
         let unknown = || {
             Error::new(ErrorKind::Usage, format!("invalid model `{spec}`"))
-                .with_hint(format!("Write PROVIDER/MODEL, with one of {}.", names()))
+                .with_hint(format!("write PROVIDER/MODEL, with one of {}", names()))
         };
         let (name, model) = spec.split_once(['/', ':']).ok_or_else(unknown)?;
         let provider = ModelProvider::by_name(name).ok_or_else(unknown)?;
@@ -227,14 +227,14 @@ impl ModelTarget {
             None if provider.base_url.is_empty() => {
                 let var = provider.base_vars.first().copied().unwrap_or_default();
                 return Err(Error::new(ErrorKind::Setup, format!("no address is set for {name}"))
-                    .with_hint(format!("Set {var} to the server's URL.")));
+                    .with_hint(format!("set {var} to the server's URL")));
             }
             None => provider.base_url.to_owned(),
         };
         let key = set(provider.key_vars).map(|set| ApiKey::new(&set.1));
         if key.is_none() && provider.needs_key {
             return Err(Error::new(ErrorKind::Setup, format!("no key is set for {name}"))
-                .with_hint(format!("Set {} to your key.", provider.key_vars.join(" or "))));
+                .with_hint(format!("set {} to your key", provider.key_vars.join(" or "))));
         }
         Ok(ModelTarget { provider, model: model.to_owned(), base_url, key })
     }
@@ -252,7 +252,7 @@ fn address(var: &str, value: &str, suffix: &str) -> Result<String> {
     let whole = whole.replacen("://0.0.0.0", "://127.0.0.1", 1);
     let fault = |why: &str| {
         Error::new(ErrorKind::Setup, format!("invalid {var}: {why}"))
-            .with_hint(format!("Set {var} to a URL such as http://127.0.0.1:8080/v1."))
+            .with_hint(format!("set {var} to a URL such as http://127.0.0.1:8080/v1"))
     };
     let url = url::Url::parse(&whole).map_err(|error| fault("not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {

@@ -498,7 +498,7 @@ fn build_evidence(
         table_header: None,
         heading: None,
         claim,
-        stance: row.stance,
+        stance: scorer.checked_stance(row.stance, &plain),
         score,
         confidence: 0.5,
         contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),

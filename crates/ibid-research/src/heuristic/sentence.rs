@@ -86,6 +86,7 @@ pub(crate) fn fitness(
         || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')
         || text.contains("? ") && seen.words < 25
         || is_reference(text, seen)
+        || is_title_with_byline(&page.title, text)
         || is_noise(text)
         || words.boilerplate.any_in(&seen.spaced) && seen.words < 40
     {
@@ -234,6 +235,17 @@ fn ends_like_a_sentence(text: &str) -> bool {
 fn starts_mid_sentence(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     !first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) && first.is_ascii()
+}
+
+/// Whether a sentence is the title of its page with the names of its authors: "Forty years on a roof Mara Quist".
+fn is_title_with_byline(title: &str, text: &str) -> bool {
+    let Some(byline) = text.strip_prefix(title.trim()).filter(|_| !title.trim().is_empty()) else {
+        return false;
+    };
+    let names: Vec<&str> = byline.split_whitespace().collect();
+    let is_name =
+        |word: &&str| word.starts_with(char::is_uppercase) || matches!(*word, "and" | "by" | ",");
+    byline.starts_with(' ') && (1..=8).contains(&names.len()) && names.iter().all(is_name)
 }
 
 /// A line of a reference list.
@@ -512,6 +524,15 @@ pub(crate) const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_before_its_authors_is_no_sentence() {
+        let title = "Forty years on a roof: life cycles compared";
+        assert!(is_title_with_byline(title, &format!("{title} Mara Quist and Lou Hart")));
+        assert!(!is_title_with_byline(title, title));
+        assert!(!is_title_with_byline(title, &format!("{title} shows that membranes last.")));
+        assert!(!is_title_with_byline("", "Mara Quist"));
+    }
     use crate::prompts;
 
     fn words() -> &'static SentenceWords {

@@ -188,7 +188,7 @@ async fn a_wrong_key_names_the_variable_and_never_the_key() {
     let server = serve(Act::Say(answer("401 Unauthorized", "", &body))).await;
     let error = model(&server.url).complete(&prompt(), None).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Setup);
-    assert_eq!(error.hint(), Some("Check the key in OPENAI_API_KEY."));
+    assert_eq!(error.hint(), Some("check the key in OPENAI_API_KEY"));
     let told = format!("{error:?} {:?}", fault(&error));
     assert!(!told.contains(KEY) && !told.contains("zanzibar"), "{told}");
 }
@@ -216,7 +216,7 @@ async fn a_redirect_is_refused() {
     let server = serve(Act::Say(moved)).await;
     let error = model(&server.url).complete(&prompt(), None).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Setup);
-    assert_eq!(error.hint(), Some("Set OPENAI_BASE_URL to the server's own URL."));
+    assert_eq!(error.hint(), Some("set OPENAI_BASE_URL to the server's own URL"));
     assert_eq!(server.heard.lock().unwrap().len(), 1);
 }
 
@@ -228,7 +228,7 @@ async fn a_server_that_is_not_there_is_a_transient_error_with_a_hint() {
     let error = model(&url).complete(&prompt(), None).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transient);
     assert!(fault(&error).unsent, "what never arrived is not billed");
-    assert!(error.hint().unwrap().starts_with("Start the server at "), "{error:?}");
+    assert!(error.hint().unwrap().starts_with("start the server at "), "{error:?}");
 }
 
 #[test]

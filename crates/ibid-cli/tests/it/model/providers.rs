@@ -47,10 +47,10 @@ fn what_is_missing_is_named() {
     let error = find("groq/m", &[("GROQ_API_KEY", " ")]).unwrap_err();
     assert_eq!(
         (error.kind(), error.hint()),
-        (ErrorKind::Setup, Some("Set GROQ_API_KEY to your key."))
+        (ErrorKind::Setup, Some("set GROQ_API_KEY to your key"))
     );
     let error = find("azure/m", &[]).unwrap_err();
-    assert_eq!(error.hint(), Some("Set AZURE_OPENAI_ENDPOINT to the server's URL."));
+    assert_eq!(error.hint(), Some("set AZURE_OPENAI_ENDPOINT to the server's URL"));
     for bad in ["gpt-5", "nobody/m", "openai/", ""] {
         assert_eq!(find(bad, &[]).unwrap_err().kind(), ErrorKind::Usage, "{bad}");
     }

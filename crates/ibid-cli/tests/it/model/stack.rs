@@ -102,7 +102,7 @@ async fn a_model_without_a_price_is_not_asked_under_a_bound_of_money() {
     assert_eq!(error.kind(), ErrorKind::Setup);
     assert_eq!(
         error.hint(),
-        Some("Set `price` for custom/m-1, or bound the run by calls or tokens instead of dollars.")
+        Some("set `price` for custom/m-1, or bound the run by calls or tokens instead of dollars")
     );
     assert!(server.heard.lock().unwrap().is_empty());
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::assertion::{is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
+use crate::heuristic::lexicon::{has_phrase, spaced};
 use crate::heuristic::sentence::{count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
@@ -32,6 +33,14 @@ impl RelevanceScorer {
         };
         self.yes_no = Some(claim);
         stance
+    }
+
+    /// The stance that a model gives a sentence. "Rarely pays" is no yes.
+    pub(crate) fn checked_stance(&self, by_model: Stance, text: &str) -> Stance {
+        const RARE: [&str; 5] = ["rarely", "seldom", "hardly", "barely", "scarcely"];
+        let said = spaced(text);
+        let is_rare = self.yes_no.is_some() && RARE.iter().any(|word| has_phrase(&said, word));
+        if is_rare && by_model == Stance::For { Stance::Neutral } else { by_model }
     }
 
     /// The stance of `sentences` of a page. `None` for what is no evidence: a yes or no of a work of fiction, and a yes that
@@ -273,7 +282,6 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heuristic::lexicon::spaced;
     use crate::plan_from_brief;
     use crate::test_support::brief;
 
@@ -283,6 +291,16 @@ mod tests {
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
         let ids = scorer.ids(text);
         scorer.stance(text, &spaced(text), &ids)
+    }
+
+    #[test]
+    fn what_rarely_happens_is_no_yes_of_a_model() {
+        let brief = brief("Do green roofs pay for their owners?");
+        let plan = plan_from_brief(&brief).unwrap();
+        let scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let of = |text| scorer.checked_stance(Stance::For, text);
+        assert_eq!(of("A green roof rarely pays for its owner."), Stance::Neutral);
+        assert_eq!(of("A green roof pays for its owner."), Stance::For);
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn an_event_keeps_its_facts_and_loses_what_a_service_said() {
         step: "plan".to_owned(),
         role: ModelRole::Planner,
         reason: "asking m at ollama: connection refused by 10.1.2.3".to_owned(),
-        hint: Some("Start the server at http://localhost:11434, or set OLLAMA_HOST.".to_owned()),
+        hint: Some("start the server at http://localhost:11434, or set OLLAMA_HOST".to_owned()),
     };
     redact_event(&mut unaided);
     let told = serde_json::to_string(&unaided).unwrap();

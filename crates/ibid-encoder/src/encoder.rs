@@ -46,15 +46,15 @@ pub(crate) struct Encoder {
 }
 
 /// Matrix multipliers of one thread, and the number of attention heads.
-struct EncoderThread {
+struct ThreadKernels {
     int8: Int8Gemm,
     floats: GemmExecutor<f32>,
     heads: usize,
 }
 
-impl EncoderThread {
-    fn new(heads: usize) -> EncoderThread {
-        EncoderThread { int8: Int8Gemm::new(), floats: GemmExecutor::default(), heads }
+impl ThreadKernels {
+    fn new(heads: usize) -> ThreadKernels {
+        ThreadKernels { int8: Int8Gemm::new(), floats: GemmExecutor::default(), heads }
     }
 }
 
@@ -67,7 +67,7 @@ impl Encoder {
         let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
         let token_embeddings = tensors.matrix("embeddings.word_embeddings.weight")?;
         let heads = number("num_attention_heads")?;
-        let gemms = EncoderThread::new(heads);
+        let gemms = ThreadKernels::new(heads);
         let width = token_embeddings.columns;
         if width == 0 || !width.is_multiple_of(heads) {
             return Err("the width is not a multiple of the number of heads".to_owned());
@@ -97,7 +97,7 @@ impl Encoder {
     /// This model for pairs of texts, with the adapter that `tensors` has. What the adapter leaves as it is is shared.
     pub(crate) fn adapted(&self, tensors: &mut Weights) -> Result<Encoder, String> {
         let (width, epsilon) = (self.width(), self.norm.epsilon);
-        let gemms = EncoderThread::new(self.heads);
+        let gemms = ThreadKernels::new(self.heads);
         let token_type_embeddings = tensors.vector("embeddings.token_type_embeddings.weight")?;
         if token_type_embeddings.len() < 2 * width {
             return Err("the model has no token type for a second text".to_owned());
@@ -177,7 +177,7 @@ impl Encoder {
             self.position_embeddings.add_row(place.min(self.position_embeddings.rows - 1), row);
         }
         self.norm.apply(&mut x);
-        let gemms = EncoderThread::new(self.heads);
+        let gemms = ThreadKernels::new(self.heads);
         for layer in &self.layers {
             x = layer.forward(x, &rows, &gemms);
         }
@@ -200,7 +200,7 @@ impl EncoderLayer {
     fn load(
         nth: usize,
         width: usize,
-        gemms: &EncoderThread,
+        gemms: &ThreadKernels,
         (tensors, epsilon): (&mut Weights, f32),
     ) -> Result<EncoderLayer, String> {
         let name = |rest: &str| format!("encoder.layer.{nth}.{rest}");
@@ -231,7 +231,7 @@ impl EncoderLayer {
         })
     }
 
-    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], gemms: &EncoderThread) -> Vec<f32> {
+    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], gemms: &ThreadKernels) -> Vec<f32> {
         let width = self.attended.outputs();
         let triples = self.query_key_value.apply(&gemms.int8, &x);
         let mut mixed = vec![0.0; x.len()];
@@ -258,7 +258,7 @@ fn add(x: &mut [f32], other: &[f32]) {
 
 /// Writes to `out`, for each token of a text and each head, the mean of the values weighted by how well the token's query
 /// matches their keys. `triples` holds queries, keys and values side by side.
-fn attention(gemms: &EncoderThread, tokens: usize, triples: &[f32], out: &mut [f32]) {
+fn attention(gemms: &ThreadKernels, tokens: usize, triples: &[f32], out: &mut [f32]) {
     let width = out.len() / tokens.max(1);
     let head_width = width / gemms.heads;
     let mut weights = vec![0.0; tokens * tokens];
@@ -346,7 +346,7 @@ mod tests {
     fn attention_to_one_key_gives_its_value() {
         let triples = [20.0, 0.0, 20.0, 0.0, 1.0, 2.0, 0.0, 20.0, 0.0, 20.0, 3.0, 4.0];
         let mut out = [0.0; 4];
-        attention(&EncoderThread::new(1), 2, &triples, &mut out);
+        attention(&ThreadKernels::new(1), 2, &triples, &mut out);
         assert!(out.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-3));
     }
 }

@@ -272,14 +272,12 @@ fn critique_line(objections: &[Objection]) -> EventLine {
 /// The beginning of a sentence, cut at a word.
 fn beginning(sentence: &str) -> String {
     const LONGEST: usize = 80;
-    let mut end = 0;
-    for (at, _) in sentence.match_indices(' ').chain([(sentence.len(), "")]) {
-        if sentence[..at].chars().count() > LONGEST {
-            return format!("{} …", &sentence[..end]);
-        }
-        end = at;
-    }
-    sentence.to_owned()
+    let Some((cut, _)) = sentence.char_indices().nth(LONGEST) else {
+        return sentence.to_owned();
+    };
+    // Some languages have no spaces.
+    let end = sentence[..cut].rfind(' ').filter(|at| *at > 0).unwrap_or(cut);
+    format!("{} …", &sentence[..end])
 }
 
 /// What changed in the outline; `None` if only evidence was added.

@@ -27,9 +27,11 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     };
     let says: Vec<String> =
         conflict.sides.iter().map(|side| format!("“{}”", shown(&position(side)))).collect();
-    let (last, before) = says.split_last()?;
+    let (last, before) = says.split_last().filter(|pair| !pair.1.is_empty())?;
+    let who =
+        if it.sources.len() == 1 { "The source differs with itself" } else { "Sources differ" };
     let given = format!(
-        "Sources differ on {}: {} and {last}",
+        "{who} on {}: {} and {last}",
         shown(conflict.about.trim().trim_end_matches('.')),
         before.join(", ")
     );
@@ -61,6 +63,11 @@ fn is_asked(it: &Report, row: &CoverageRow) -> bool {
 pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
         return None;
+    }
+    // The sentences of a model weigh the disagreements, too.
+    let by_model = !it.method.unaided.iter().any(|step| step == "write");
+    if by_model && !it.conclusion.is_empty() {
+        return Some(String::new());
     }
     // Items besides the question are listed where the report says what it could not establish.
     let asked = || it.coverage.iter().filter(|row| is_asked(it, row));

@@ -18,6 +18,8 @@ use super::ask::shapes::ANSWER_CHARS;
 use super::consistency;
 use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
+use super::heuristic::lexicon::spaced;
+use super::heuristic::sentence::has_denial;
 use super::heuristic::tables::{add_conversions, chart_of};
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
@@ -90,16 +92,29 @@ pub(crate) fn check_report(
     Ok(report)
 }
 
+/// Words below which a model's answer is no sentence.
+const MIN_SENTENCE_WORDS: usize = 4;
+
 /// The one-line answer. One by a model that the short answer of a report does not tell, or tells no more, gives way to the first
 /// sentence of that, if it is short enough.
 fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
     let line = draft.answer.clone()?;
-    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() {
+    // A bare figure or "yes" stands beside the short answer and not in it.
+    let is_bare = line.text.split_whitespace().count() < MIN_SENTENCE_WORDS;
+    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() || is_bare {
         return Some(line);
     }
-    let stems = |text: &str| -> BTreeSet<String> { content_stems(text).into_iter().collect() };
+    let stems = |text: &str| -> BTreeSet<String> {
+        let all = content_stems(text).into_iter();
+        all.filter(|it| !matches!(it.as_str(), "yes" | "no" | "percent")).collect()
+    };
+    let denies = |text: &str| {
+        prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
+    };
     let own = stems(&line.text);
-    if draft.short.iter().any(|it| own.is_subset(&stems(&it.text))) {
+    let tells =
+        |it: &DraftLine| denies(&it.text) == denies(&line.text) && own.is_subset(&stems(&it.text));
+    if draft.short.iter().any(tells) {
         return Some(line);
     }
     draft.short.first().filter(|it| it.text.chars().count() <= ANSWER_CHARS).cloned()
@@ -479,6 +494,9 @@ mod tests {
             Some("At flashings and pipes.")
         );
         assert_eq!(of(wrong, &leaks.repeat(4)), None);
+        assert_eq!(of("Yes.", leaks).as_deref(), Some("Yes."));
+        let denied = "Roofs do not leak at their flashings.";
+        assert_eq!(of("Roofs leak at their flashings.", denied).as_deref(), Some(denied));
         let mut draft = test_support::draft(&[line(leaks)], Vec::new());
         draft.answer = Some(line(wrong));
         let alone = told_answer(&draft, OutputMode::Answer);

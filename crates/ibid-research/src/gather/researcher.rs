@@ -52,7 +52,8 @@ pub(super) struct Researcher {
     thoughts: u32,
     /// The keys of all hits that it was shown.
     shown: BTreeSet<String>,
-    /// How many hits it was shown, pages it has read and findings it has, as of its last search or reading.
+    /// How many hits it was ever shown, how many pages and findings it has, and how many hits it may read, as of its last search or
+    /// reading.
     gained: (usize, usize, usize),
     vain_turns: u32,
     /// How many findings it had when it last read.
@@ -207,7 +208,8 @@ impl Researcher {
     /// a finding, it ends.
     pub(super) fn note_gain(&mut self, now: u64) {
         self.shown.extend(self.hits.iter().map(|hit| hit.key().to_owned()));
-        let gained = (self.shown.len(), self.read.len(), self.findings.len());
+        // A page that cannot be read is gain, too: it is no more among the hits.
+        let gained = (self.shown.len(), self.read.len() + self.findings.len(), self.hits.len());
         self.vain_turns = if gained == self.gained { self.vain_turns + 1 } else { 0 };
         self.gained = gained;
         if self.vain_turns >= MAX_VAIN_TURNS && self.is_active() && !self.by_code {

@@ -174,7 +174,7 @@ async fn run_searches(
         let words = words.join(" | ");
         unit.trail.push(match (found.unread, found.tried) {
             (0, 1..) => {
-                format!("search_web {words}: 0 new hits; all that it found is read already")
+                format!("search_web {words}: 0 new hits; all known hits were tried before")
             }
             (unread, _) => format!("search_web {words}: {unread} hits"),
         });

@@ -4,7 +4,7 @@ use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, ste
 use super::dimension::{Dimension, TIMES};
 use super::sentence::measures;
 use crate::thesaurus;
-use crate::thresholds::{NO_UNIT_FIT, OTHER_UNIT_FIT};
+use crate::thresholds::{AMOUNT_OF_ANOTHER_FIT, NO_UNIT_FIT, OTHER_UNIT_FIT};
 
 /// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
 pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
@@ -48,20 +48,26 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
         found.retain(|it| !is_difference(&text[it.span.end..]));
     }
     let lower = asked.to_lowercase();
+    let mut of_another = false;
     if lower.contains("how much ") {
         let named = content_stems(asked);
         let is_of_thing = asks_amount_of_thing(&lower);
+        let is_other = |it: &Number, rest: &str| match amount_of(&named, rest) {
+            Some(is_named) => !is_named && (is_of_thing || it.unit.as_deref() == Some("%")),
+            None => is_of_thing && is_time_or_density(&named, it, rest),
+        };
+        of_another = found.iter().any(|it| {
+            is_of_thing
+                && it.unit.as_deref() != Some("%")
+                && amount_of(&named, &text[it.span.end..]) == Some(false)
+        });
         found.retain(|it| {
             let is_acidity = text[..it.span.start].trim_end().ends_with("pH");
-            let rest = &text[it.span.end..];
-            let may_name = is_of_thing || it.unit.as_deref() == Some("%");
-            let is_other = may_name && is_amount_of_another(&named, rest)
-                || is_of_thing && is_time_or_density(&named, it, rest);
-            !is_acidity && !is_other
+            !is_acidity && !is_other(it, &text[it.span.end..])
         });
     }
     if found.is_empty() {
-        return NO_UNIT_FIT;
+        return if of_another { AMOUNT_OF_ANOTHER_FIT } else { NO_UNIT_FIT };
     }
     if let Some(dimension) = Dimension::from_question(&lower) {
         return dimension.fit(text);
@@ -85,12 +91,14 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
     }
 }
 
+/// Words that make a figure a difference.
+const DIFFERENCES: [&str; 12] = [
+    "more", "less", "extra", "fewer", "higher", "lower", "longer", "shorter", "deeper", "heavier",
+    "cooler", "warmer",
+];
+
 /// Whether a figure that `rest` follows is a difference: "50 euros per square metre more", but not "50 euros or more".
 fn is_difference(rest: &str) -> bool {
-    const DIFFERENCES: [&str; 12] = [
-        "more", "less", "extra", "fewer", "higher", "lower", "longer", "shorter", "deeper",
-        "heavier", "cooler", "warmer",
-    ];
     let clause = rest.split([',', ';', '.', ':', '(']).next().unwrap_or_default();
     let words: Vec<&str> = clause
         .split_whitespace()
@@ -103,12 +111,16 @@ fn is_difference(rest: &str) -> bool {
 /// Whether "how much" asks for the amount of a thing, as of "rain", and not how much something costs or is.
 fn asks_amount_of_thing(asked: &str) -> bool {
     let after = asked.split_once("how much ").map_or("", |it| it.1);
-    after.split_whitespace().next().is_some_and(|it| !is_stop_word(it))
+    after
+        .split_whitespace()
+        .next()
+        .is_some_and(|it| !is_stop_word(it) && !DIFFERENCES.contains(&it))
 }
 
 /// Whether a figure that `rest` follows is a time, or so much in a litre: no amount of a thing, unless it is asked for.
 fn is_time_or_density(named: &[String], figure: &Number, rest: &str) -> bool {
     let clause = rest.split([',', ';', '(']).next().unwrap_or_default();
+    let clause = clause.split(" and ").next().unwrap_or_default();
     let is_density = [" per litre", " per liter", "/l ", " per millilitre", " per milliliter"]
         .iter()
         .any(|it| clause.contains(it));
@@ -119,28 +131,28 @@ fn is_time_or_density(named: &[String], figure: &Number, rest: &str) -> bool {
     is_density || is_time
 }
 
-/// Whether a figure that `rest` follows is the amount of what the question does not name: "82 % of the zinc" and "0.4 mg of lead
-/// per litre" for how much rain is held.
-fn is_amount_of_another(named: &[String], rest: &str) -> bool {
+/// Whether the text after a figure says that it is the amount of what the question names: "82 % of the zinc" and "0.4 mg of lead per
+/// litre" are not, for how much rain is held. `None` where it does not say of what.
+fn amount_of(named: &[String], rest: &str) -> Option<bool> {
     let rest = rest.trim_start_matches(['%', ' ']);
     let after_unit = || rest.split_once(' ').and_then(|(_, rest)| rest.strip_prefix("of "));
-    let Some(whole) = rest.strip_prefix("of ").or_else(after_unit) else {
-        return false;
-    };
+    let whole = rest.strip_prefix("of ").or_else(after_unit)?;
     let words = tokens(whole.trim_start_matches("the ").trim_start_matches("all ")).into_iter();
     let whole: Vec<String> = words
         .take_while(|it| !is_stop_word(&it.text))
         .take(3)
         .map(|word| stem(&word.text))
         .collect();
-    // "Rainfall" is rain.
+    // "Rainfall" is rain, and so is the water that a roof holds.
+    let is_rain = named.iter().any(|own| own == "rain" || own == "rainfal");
     let is_named = |it: &String| {
-        named.iter().any(|own| own == it || own.len() >= 4 && it.starts_with(own.as_str()))
+        it == "water" && is_rain
+            || named.iter().any(|own| own == it || own.len() >= 4 && it.starts_with(own.as_str()))
             || thesaurus::synonyms(it)
                 .chain(thesaurus::related(it))
                 .any(|own| named.iter().any(|it| it == own))
     };
-    !whole.is_empty() && !whole.iter().any(is_named)
+    (!whole.is_empty()).then(|| whole.iter().any(is_named))
 }
 
 #[cfg(test)]
@@ -168,6 +180,14 @@ mod tests {
                 > rain("Runoff held 0.42 mg of phosphorus per litre.")
         );
         assert!(rain("A roof keeps 30 mm of water.") > rain("It has 10 cm of substrate."));
+        let sleep = |text| quantity_fit("How much sleep do adults need?", text, false);
+        assert!(sleep("Adults need 7 to 9 hours of sleep.") > sleep("A nap takes 20 minutes."));
+        let salt = |text| quantity_fit("How much salt does seawater contain?", text, false);
+        assert!(
+            salt("It has 35 grams of salt per litre.") > salt("It has 4 mg of lead per litre.")
+        );
+        let food = |text| quantity_fit("How much food does an elephant eat?", text, false);
+        assert!(food("It eats 150 kg of grass.") > food("It eats much grass."));
         let count = |text| quantity_fit("How many green roofs had Halvern?", text, false);
         assert!(
             count("The city had 412 green roofs.") > count("It retained 24 mm, which is 35 %.")

@@ -59,7 +59,9 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         }
         QuestionKind::YesNo | QuestionKind::Causal => UNDECIDED_FIT,
         QuestionKind::Open => match asked_facet(asked, words) {
-            Some(facet) => cue_fit(facet, text, spaced),
+            Some(facet) => {
+                cue_fit(facet, text, spaced).max(OPEN_BASE_FIT).max(dated_fit(asked, text, spaced))
+            }
             None => novelty(asked, text) * OPEN_NOVELTY_WEIGHT + OPEN_BASE_FIT,
         },
     })
@@ -76,8 +78,20 @@ pub(crate) fn asked_facet_name(asked: &str) -> Option<&'static str> {
         ["history", "mechanism", "uses", "limits", "risks", "drawbacks", "alternatives"];
     let asked = super::lexicon::spaced(asked);
     let (before, _) = asked.split_once(" of ")?;
-    let noun = before.strip_prefix(" what ").and_then(|it| it.rsplit(' ').next()).map(stem)?;
-    NAMED.into_iter().find(|name| stem(name) == noun)
+    let verb = |it: &str| before.strip_prefix(it);
+    let noun = [" what is the ", " what are the ", " what was the ", " what were the "]
+        .into_iter()
+        .find_map(verb)?;
+    // "The legal limit" is none of the limits.
+    (!noun.contains(' ')).then(|| NAMED.into_iter().find(|name| stem(name) == stem(noun)))?
+}
+
+/// How well a date tells of a history.
+fn dated_fit(asked: &str, text: &str, spaced: &str) -> f32 {
+    match asked_facet_name(asked) {
+        Some("history") => date_fit(text, spaced).min(YEAR_FIT),
+        _ => 0.0,
+    }
 }
 
 /// How well the sentence fits a facet, 0 to 1.

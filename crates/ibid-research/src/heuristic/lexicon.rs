@@ -153,6 +153,9 @@ const VERB_NOUN_ENDS: [(&str, &str); 23] = [
     ("pos", "position"),
 ];
 
+/// Nouns that end so and are none of such a verb: "attention" is not of "attain".
+const OTHER_NOUNS: [&str; 4] = ["attention", "contention", "commission", "intention"];
+
 /// "Retention" of "retains".
 fn noun_of_verb(word: &str) -> Option<String> {
     let bases = ["", "e", "s", "es", "ed", "ing", "ting", "ted"];
@@ -160,16 +163,20 @@ fn noun_of_verb(word: &str) -> Option<String> {
         let (before, noun) = VERB_NOUN_ENDS
             .iter()
             .find_map(|(verb, noun)| Some((base.strip_suffix(verb)?, noun)))?;
-        (before.len() >= 2).then(|| format!("{before}{noun}"))
+        let noun = (!before.is_empty()).then(|| format!("{before}{noun}"))?;
+        (!OTHER_NOUNS.contains(&noun.as_str())).then_some(noun)
     })
 }
 
 /// "Retain" of "retention".
 fn verb_of_noun(word: &str) -> Option<String> {
-    let word = word.strip_suffix('s').unwrap_or(word);
+    let word = word.strip_suffix('s').filter(|it| !it.ends_with('s')).unwrap_or(word);
+    if OTHER_NOUNS.contains(&word) {
+        return None;
+    }
     let (before, verb) =
         VERB_NOUN_ENDS.iter().find_map(|(verb, noun)| Some((word.strip_suffix(noun)?, verb)))?;
-    (before.len() >= 2).then(|| format!("{before}{verb}"))
+    (!before.is_empty()).then(|| format!("{before}{verb}"))
 }
 
 /// The figures of a number word: "forty" is 40. "One" is more often a pronoun.
@@ -350,7 +357,9 @@ mod tests {
             let found = derived_words(word);
             assert!(found.iter().any(|it| it.0 == other), "{word}: {found:?}");
         }
-        assert!(derived_words("stain").iter().all(|it| it.0 != "stention"));
+        assert!(derived_words("erosion").iter().any(|it| it.0 == "erod"));
+        assert!(derived_words("attention").iter().all(|it| it.0 != "attain"));
+        assert!(derived_words("commit").iter().all(|it| it.0 != "commission"));
     }
 
     #[test]

@@ -99,13 +99,12 @@ pub(crate) fn prefer_current_edition(
     let succeeds = |it: &RankedPoint<'_>| {
         let newer = sources(it);
         let later = |newer: &&&Source| older.iter().any(|older| is_newer_edition(newer, older));
-        it.fit >= MIN_ANSWER_FIT && it.has_head && newer.iter().any(|it| later(&it))
+        let on_it = it.relevance >= best.relevance * MIN_ANSWER_WORTH_SHARE;
+        it.fit >= MIN_ANSWER_FIT && it.has_head && on_it && newer.iter().any(|it| later(&it))
     };
     if let Some(at) = current.iter().position(succeeds) {
         let it = &mut current[at];
-        it.worth = best.worth;
-        it.relevance = it.relevance.max(best.relevance);
-        it.share = it.share.max(best.share);
+        it.worth = it.worth.max(best.worth * MIN_ANSWER_WORTH_SHARE);
         current[..=at].rotate_right(1);
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn fitness(
         && starts_mid_sentence(text);
     if seen.words > MAX_SENTENCE_WORDS
         || seen.words < MIN_SENTENCE_WORDS
-            && !is_short_step(text, kind, seen, words)
+            && !is_short_step((page, n), kind, seen, words)
             && !is_short_statement(text, seen, words)
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
@@ -126,10 +126,18 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
 }
 
 /// Whether it is a short step of a list, as a sentence or before what it names: "1. Install the binary.", "2. Write the file:"
-fn is_short_step(text: &str, kind: BlockKind, seen: &SentenceText, words: &SentenceWords) -> bool {
+fn is_short_step(
+    (page, n): (&Page, usize),
+    kind: BlockKind,
+    seen: &SentenceText,
+    words: &SentenceWords,
+) -> bool {
+    let text = page.sentence(n);
+    let next = page.sentences().get(n + 1);
+    let names_code = || text.ends_with(':') && next.is_some_and(|it| it.kind == BlockKind::Code);
     kind == BlockKind::ListItem
         && seen.words >= MIN_STEP_WORDS
-        && (ends_like_a_sentence(text) || text.ends_with(':'))
+        && (ends_like_a_sentence(text) || names_code())
         && is_imperative(&without_lead(text, words).to_lowercase(), words)
 }
 
@@ -242,10 +250,14 @@ fn is_title_with_byline(title: &str, text: &str) -> bool {
     let Some(byline) = text.strip_prefix(title.trim()).filter(|_| !title.trim().is_empty()) else {
         return false;
     };
+    const PARTICLES: [&str; 11] =
+        ["and", "by", ",", "&", "van", "von", "de", "der", "den", "la", "di"];
     let names: Vec<&str> = byline.split_whitespace().collect();
-    let is_name =
-        |word: &&str| word.starts_with(char::is_uppercase) || matches!(*word, "and" | "by" | ",");
-    byline.starts_with(' ') && (1..=8).contains(&names.len()) && names.iter().all(is_name)
+    let is_name = |word: &&str| word.starts_with(char::is_uppercase) || PARTICLES.contains(word);
+    byline.contains(char::is_uppercase)
+        && byline.starts_with(' ')
+        && (1..=8).contains(&names.len())
+        && names.iter().all(is_name)
 }
 
 /// A line of a reference list.

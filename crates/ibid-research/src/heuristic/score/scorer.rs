@@ -500,7 +500,12 @@ impl RelevanceScorer {
 /// The part of a sentence around `place` that says one thing: a clause of "when" or "while" has amounts of its own.
 fn clause_around(text: &str, place: usize) -> Range<usize> {
     const BREAKS: [&str; 5] = ["; ", ", when ", ", while ", ", whereas ", ", where "];
-    let starts = BREAKS.iter().filter_map(|it| text[..place].rfind(it));
+    // "Roofs, when planted with sedum, retain 60 %": the clause is closed before the figure.
+    let starts = BREAKS.iter().filter_map(|it| {
+        let at = text[..place].rfind(it)?;
+        let is_closed = *it != "; " && text[at + it.len()..place].contains(", ");
+        (!is_closed).then_some(at)
+    });
     let ends = BREAKS.iter().filter_map(|it| text[place..].find(it).map(|at| place + at));
     starts.max().unwrap_or(0)..ends.min().unwrap_or(text.len())
 }

@@ -10,7 +10,7 @@ use crate::heuristic::sentence::{count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
-use ibid_core::domain::{Page, Stance};
+use ibid_core::domain::{Page, Stance, split_sentences};
 
 /// A sentence: its text, its normalized words and their ids.
 pub(super) struct NormalizedSentence<'a> {
@@ -35,11 +35,14 @@ impl RelevanceScorer {
         stance
     }
 
-    /// The stance that a model gives a sentence. "Rarely pays" is no yes.
+    /// The stance that a model gives a text, but no yes of one sentence that says "rarely pays".
     pub(crate) fn checked_stance(&self, by_model: Stance, text: &str) -> Stance {
         const RARE: [&str; 5] = ["rarely", "seldom", "hardly", "barely", "scarcely"];
-        let said = spaced(text);
-        let is_rare = self.yes_no.is_some() && RARE.iter().any(|word| has_phrase(&said, word));
+        let (said, asked) = (spaced(text), spaced(&self.question_text));
+        let is_rare = self.yes_no.is_some()
+            && split_sentences(text).len() == 1
+            && !has_phrase(&said, "hardly any doubt")
+            && RARE.iter().any(|word| has_phrase(&said, word) && !has_phrase(&asked, word));
         if is_rare && by_model == Stance::For { Stance::Neutral } else { by_model }
     }
 
@@ -301,6 +304,7 @@ mod tests {
         let of = |text| scorer.checked_stance(Stance::For, text);
         assert_eq!(of("A green roof rarely pays for its owner."), Stance::Neutral);
         assert_eq!(of("A green roof pays for its owner."), Stance::For);
+        assert_eq!(of("A green roof pays for its owner. It rarely leaks."), Stance::For);
     }
 
     #[test]

@@ -222,6 +222,8 @@ pub(crate) const TOLD_PLACE_FIT: f32 = 0.8;
 pub(crate) const ONE_NAME_FIT: f32 = 0.6;
 /// Fit of a figure with another unit than the one asked for.
 pub(crate) const OTHER_UNIT_FIT: f32 = 0.7;
+/// Relevance of the current edition's sentence from which it leads for that of a replaced one, as a share of it.
+pub(crate) const CURRENT_EDITION_SHARE: f32 = 0.6;
 /// Fit of an amount of something that "how much" does not name: "grass" may be the food asked about.
 pub(crate) const AMOUNT_OF_ANOTHER_FIT: f32 = 0.55;
 /// Fit of a figure without a unit, in answer to how many.

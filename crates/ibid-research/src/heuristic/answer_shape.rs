@@ -59,9 +59,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         }
         QuestionKind::YesNo | QuestionKind::Causal => UNDECIDED_FIT,
         QuestionKind::Open => match asked_facet(asked, words) {
-            Some(facet) => {
-                cue_fit(facet, text, spaced).max(OPEN_BASE_FIT).max(dated_fit(asked, text, spaced))
-            }
+            Some(facet) => cue_fit(facet, text, spaced),
             None => novelty(asked, text) * OPEN_NOVELTY_WEIGHT + OPEN_BASE_FIT,
         },
     })
@@ -84,14 +82,6 @@ pub(crate) fn asked_facet_name(asked: &str) -> Option<&'static str> {
         .find_map(verb)?;
     // "The legal limit" is none of the limits.
     (!noun.contains(' ')).then(|| NAMED.into_iter().find(|name| stem(name) == stem(noun)))?
-}
-
-/// How well a date tells of a history.
-fn dated_fit(asked: &str, text: &str, spaced: &str) -> f32 {
-    match asked_facet_name(asked) {
-        Some("history") => date_fit(text, spaced).min(YEAR_FIT),
-        _ => 0.0,
-    }
 }
 
 /// How well the sentence fits a facet, 0 to 1.

@@ -1,30 +1,28 @@
 //! Checks the draft: removes what does not hold, then numbers and counts what does.
 use crate::prompts;
 use crate::thresholds::MIN_CONFLICT_SIDE_WEIGHT;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, numbers};
+use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable,
     ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId,
-    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, OutputMode, Page, PageHash,
-    Question, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
+    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question, Ratio,
+    Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
-use super::ask::shapes::ANSWER_CHARS;
 use super::consistency;
 use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
-use super::heuristic::lexicon::spaced;
-use super::heuristic::sentence::has_denial;
 use super::heuristic::tables::{add_conversions, chart_of};
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::trust;
+use super::write::told_answer;
 
 /// The report of what holds: every quote is looked up in its page, every number in its quotes. Sources are numbered in
 /// the order of first use; two readings of one work have one number.
@@ -90,34 +88,6 @@ pub(crate) fn check_report(
         report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
     }
     Ok(report)
-}
-
-/// Words below which a model's answer is no sentence.
-const MIN_SENTENCE_WORDS: usize = 4;
-
-/// The one-line answer. One by a model that the short answer of a report does not tell, or tells no more, gives way to the first
-/// sentence of that, if it is short enough.
-fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
-    let line = draft.answer.clone()?;
-    // A bare figure or "yes" stands beside the short answer and not in it.
-    let is_bare = line.text.split_whitespace().count() < MIN_SENTENCE_WORDS;
-    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() || is_bare {
-        return Some(line);
-    }
-    let stems = |text: &str| -> BTreeSet<String> {
-        let all = content_stems(text).into_iter();
-        all.filter(|it| !matches!(it.as_str(), "yes" | "no" | "percent")).collect()
-    };
-    let denies = |text: &str| {
-        prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
-    };
-    let own = stems(&line.text);
-    let tells =
-        |it: &DraftLine| denies(&it.text) == denies(&line.text) && own.is_subset(&stems(&it.text));
-    if draft.short.iter().any(tells) {
-        return Some(line);
-    }
-    draft.short.first().filter(|it| it.text.chars().count() <= ANSWER_CHARS).cloned()
 }
 
 /// The coverage rows. An item that was covered and has a conflict in the report is in conflict. The question is answered in
@@ -471,35 +441,4 @@ fn matched_numbers(text: &str, quotes: &[&Evidence]) -> (u32, u32) {
     let matched =
         stated.iter().filter(|it| quoted.iter().any(|other| same(it.value, *other))).count();
     (matched as u32, stated.len() as u32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_support;
-
-    #[test]
-    fn a_line_of_a_model_that_the_short_answer_no_longer_tells_gives_way_to_it() {
-        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
-        let of = |answer: &str, short: &str| {
-            let mut draft = test_support::draft(&[line(short)], Vec::new());
-            draft.answer = Some(line(answer));
-            told_answer(&draft, OutputMode::Report).map(|it| it.text)
-        };
-        let leaks = "Roofs leak at their flashings, skylights and pipes.";
-        let wrong = "Roofs leak because they retain less than 63 % of the rain.";
-        assert_eq!(of(wrong, leaks).as_deref(), Some(leaks));
-        assert_eq!(
-            of("At flashings and pipes.", leaks).as_deref(),
-            Some("At flashings and pipes.")
-        );
-        assert_eq!(of(wrong, &leaks.repeat(4)), None);
-        assert_eq!(of("Yes.", leaks).as_deref(), Some("Yes."));
-        let denied = "Roofs do not leak at their flashings.";
-        assert_eq!(of("Roofs leak at their flashings.", denied).as_deref(), Some(denied));
-        let mut draft = test_support::draft(&[line(leaks)], Vec::new());
-        draft.answer = Some(line(wrong));
-        let alone = told_answer(&draft, OutputMode::Answer);
-        assert_eq!(alone.map(|it| it.text).as_deref(), Some(wrong), "nothing else is told there");
-    }
 }

@@ -241,8 +241,8 @@ pub(crate) fn states_the_asked(text: &str, asked: &str, quotes: &[&str]) -> bool
     !asked.is_empty() && asked.iter().all(|stem| said.contains(stem)) && !asked.iter().all(quoted)
 }
 
-/// Whether the first quote that has all words of `text` holds only for some, which `text` leaves out: "green roofs save energy" of "save energy
-/// only in poorly insulated buildings". English only.
+/// Whether the first clause of the quotes that has all words of `text` has a restriction which `text` leaves out: "green roofs save
+/// energy" of "save energy only in poorly insulated buildings". English only.
 pub(crate) fn drops_restriction(text: &str, quotes: &[&str]) -> bool {
     const RESTRICTIONS: [&str; 8] = [
         "only in",
@@ -267,9 +267,9 @@ pub(crate) fn drops_restriction(text: &str, quotes: &[&str]) -> bool {
         let there: BTreeSet<String> = content_stems(clause).into_iter().collect();
         !said.is_empty() && said.is_subset(&there)
     };
-    let mut clauses = quotes.iter().flat_map(|quote| quote.split("; "));
-    let clauses = clauses.by_ref().flat_map(|clause| clause.split(", and "));
-    clauses.into_iter().find(states).is_some_and(is_restricted)
+    let parts = quotes.iter().flat_map(|quote| quote.split("; "));
+    let mut clauses = parts.flat_map(|part| part.split(", and "));
+    clauses.find(states).is_some_and(is_restricted)
 }
 
 /// The words that bound a figure, by what they say of it, before it and after it.

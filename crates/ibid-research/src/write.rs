@@ -48,6 +48,7 @@ use kept_sentences::{MAX_PARAGRAPH_SENTENCES, add_to_picked, cut_irrelevant, ext
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
+pub(crate) use short_answer::told_answer;
 use short_answer::{drop_told_findings, is_less_direct, lead_with_answer, open_and_close};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.

@@ -20,8 +20,8 @@ use super::research_loop::ResearchLoop;
 
 /// Thoughts in a row that end a researcher.
 const MAX_THOUGHTS: u32 = 3;
-/// Turns in a row with nothing new that end a researcher: a model that only asks in other words would spend all its calls.
-const MAX_VAIN_TURNS: u32 = 3;
+/// Idle turns in a row that end a researcher: a model that only asks in other words would spend all its calls.
+const MAX_IDLE_TURNS: u32 = 3;
 /// Maximum length of a reason shown for a failure, in characters.
 const MAX_REASON_CHARS: usize = 180;
 /// The reason shown when a researcher's model failed.
@@ -54,8 +54,9 @@ pub(super) struct Researcher {
     shown: BTreeSet<String>,
     /// How many hits it was ever shown, how many pages and findings it has, and how many hits it may read, as of its last search or
     /// reading.
-    gained: (usize, usize, usize),
-    vain_turns: u32,
+    progress_made: (usize, usize, usize),
+    /// Idle turns since.
+    idle_turns: u32,
     /// How many findings it had when it last read.
     known: usize,
     notes: Vec<(String, Vec<usize>)>,
@@ -132,8 +133,8 @@ impl Researcher {
             turns: 0,
             thoughts: 0,
             shown: BTreeSet::new(),
-            gained: (0, 0, 0),
-            vain_turns: 0,
+            progress_made: (0, 0, 0),
+            idle_turns: 0,
             known: 0,
             notes: Vec::new(),
             end: None,
@@ -204,15 +205,15 @@ impl Researcher {
         }
     }
 
-    /// Notes what a turn of searching or reading brought. After [`MAX_VAIN_TURNS`] without a hit it did not know, a page or
-    /// a finding, it ends.
-    pub(super) fn note_gain(&mut self, now: u64) {
+    /// Counts a turn of searching or reading as idle if it brought no new hit, page or finding. After [`MAX_IDLE_TURNS`] in a row
+    /// it ends.
+    pub(super) fn count_idle_turn(&mut self, now: u64) {
         self.shown.extend(self.hits.iter().map(|hit| hit.key().to_owned()));
-        // A page that cannot be read is gain, too: it is no more among the hits.
-        let gained = (self.shown.len(), self.read.len() + self.findings.len(), self.hits.len());
-        self.vain_turns = if gained == self.gained { self.vain_turns + 1 } else { 0 };
-        self.gained = gained;
-        if self.vain_turns >= MAX_VAIN_TURNS && self.is_active() && !self.by_code {
+        // A page that cannot be read is progress, too: it is no longer among the hits.
+        let progress = (self.shown.len(), self.read.len() + self.findings.len(), self.hits.len());
+        self.idle_turns = if progress == self.progress_made { self.idle_turns + 1 } else { 0 };
+        self.progress_made = progress;
+        if self.idle_turns >= MAX_IDLE_TURNS && self.is_active() && !self.by_code {
             self.finish_or_continue(Vec::new(), now);
         }
     }

@@ -45,7 +45,7 @@ pub(super) async fn run_turn(
             _ => {}
         }
     }
-    let acting: Vec<usize> =
+    let active: Vec<usize> =
         searching.iter().map(|it| it.0).chain(reading.iter().map(|it| it.0)).collect();
     if !searching.is_empty() {
         run_searches(research, units, searching).await?;
@@ -54,8 +54,8 @@ pub(super) async fn run_turn(
         true => 0,
         false => fetch_pages(research, llm, round, units, reading).await?,
     };
-    for nth in acting {
-        units[nth].note_gain(now);
+    for nth in active {
+        units[nth].count_idle_turn(now);
     }
     for (nth, step) in viewing {
         page_views::view_page(research, round, &mut units[nth], &step)?;

@@ -52,18 +52,16 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
     if lower.contains("how much ") {
         let named = content_stems(asked);
         let is_of_thing = asks_amount_of_thing(&lower);
-        let is_other = |it: &Number, rest: &str| match amount_of(&named, rest) {
-            Some(is_named) => !is_named && (is_of_thing || it.unit.as_deref() == Some("%")),
-            None => is_of_thing && is_time_or_density(&named, it, rest),
-        };
-        of_another = found.iter().any(|it| {
-            is_of_thing
-                && it.unit.as_deref() != Some("%")
-                && amount_of(&named, &text[it.span.end..]) == Some(false)
-        });
         found.retain(|it| {
-            let is_acidity = text[..it.span.start].trim_end().ends_with("pH");
-            !is_acidity && !is_other(it, &text[it.span.end..])
+            let (before, after) = (&text[..it.span.start], &text[it.span.end..]);
+            let is_share = it.unit.as_deref() == Some("%");
+            let is_named = amount_of(&named, after);
+            let is_other = match is_named {
+                Some(is_named) => !is_named && (is_of_thing || is_share),
+                None => is_of_thing && is_time_or_density(&named, it, after),
+            };
+            of_another |= is_other && !is_share && is_named.is_some();
+            !is_other && !before.trim_end().ends_with("pH")
         });
     }
     if found.is_empty() {
@@ -117,7 +115,7 @@ fn asks_amount_of_thing(asked: &str) -> bool {
         .is_some_and(|it| !is_stop_word(it) && !DIFFERENCES.contains(&it))
 }
 
-/// Whether a figure that `rest` follows is a time, or so much in a litre: no amount of a thing, unless it is asked for.
+/// Whether a figure, which `rest` follows, is a time or a concentration, and not an amount of a thing.
 fn is_time_or_density(named: &[String], figure: &Number, rest: &str) -> bool {
     let clause = rest.split([',', ';', '(']).next().unwrap_or_default();
     let clause = clause.split(" and ").next().unwrap_or_default();

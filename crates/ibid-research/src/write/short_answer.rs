@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 
 use ibid_core::Result;
-use ibid_core::domain::Brief;
 use ibid_core::domain::words::{content_stems, tokens};
+use ibid_core::domain::{Brief, OutputMode};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
@@ -56,9 +56,6 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     }
     let own = stems(&answer.text);
     // A sentence that only copies a picked one adds nothing to it. One that denies it is no copy.
-    let denies = |text: &str| {
-        prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
-    };
     let is_alike = |line: &DraftLine| denies(&line.text) == denies(&answer.text);
     if picked.iter().any(|line| is_alike(line) && own.is_subset(&stems(&line.text))) {
         return picked.to_vec();
@@ -72,6 +69,30 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
         }
     }
     lines
+}
+
+fn denies(text: &str) -> bool {
+    prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
+}
+
+/// The one-line answer of a draft. A model's answer that no line of a report's short answer contains is replaced by the first of these
+/// lines if that is short enough, else left out: checks and critics may have removed it from there.
+pub(crate) fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
+    let answer = draft.answer.clone()?;
+    // A bare figure or "yes" stands beside the short answer and not in it.
+    let is_bare = answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS;
+    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() || is_bare {
+        return Some(answer);
+    }
+    let mut own = stems(&answer.text);
+    own.retain(|stem| !matches!(stem.as_str(), "yes" | "no" | "percent"));
+    let contains = |line: &DraftLine| {
+        denies(&line.text) == denies(&answer.text) && own.is_subset(&stems(&line.text))
+    };
+    if draft.short.iter().any(contains) {
+        return Some(answer);
+    }
+    draft.short.first().filter(|line| line.text.chars().count() <= ANSWER_CHARS).cloned()
 }
 
 /// Drops the key findings that a section tells with the same words.
@@ -145,5 +166,30 @@ mod tests {
             "It costs 110 euros per square metre on average, and care costs 3 euros a year, for an extensive green roof.",
         );
         assert_eq!(texts(&more), [&more.text[..]]);
+    }
+
+    #[test]
+    fn a_line_of_a_model_that_the_short_answer_no_longer_tells_gives_way_to_it() {
+        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
+        let of = |answer: &str, short: &str| {
+            let mut draft = crate::test_support::draft(&[line(short)], Vec::new());
+            draft.answer = Some(line(answer));
+            told_answer(&draft, OutputMode::Report).map(|it| it.text)
+        };
+        let leaks = "Roofs leak at their flashings, skylights and pipes.";
+        let wrong = "Roofs leak because they retain less than 63 % of the rain.";
+        assert_eq!(of(wrong, leaks).as_deref(), Some(leaks));
+        assert_eq!(
+            of("At flashings and pipes.", leaks).as_deref(),
+            Some("At flashings and pipes.")
+        );
+        assert_eq!(of(wrong, &leaks.repeat(4)), None);
+        assert_eq!(of("Yes.", leaks).as_deref(), Some("Yes."));
+        let denied = "Roofs do not leak at their flashings.";
+        assert_eq!(of("Roofs leak at their flashings.", denied).as_deref(), Some(denied));
+        let mut draft = crate::test_support::draft(&[line(leaks)], Vec::new());
+        draft.answer = Some(line(wrong));
+        let alone = told_answer(&draft, OutputMode::Answer);
+        assert_eq!(alone.map(|it| it.text).as_deref(), Some(wrong), "nothing else is told there");
     }
 }

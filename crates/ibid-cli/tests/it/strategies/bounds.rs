@@ -2,7 +2,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ibid_core::domain::{ModelRole, Question, Report, ResearcherStatus, StopReason, Strategy};
+use ibid_core::domain::{
+    ModelRole, Question, Report, ResearcherProgress, ResearcherStatus, StopReason, Strategy,
+};
 use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
 use ibid_core::record::Event;
 use ibid_core::{Error, ErrorKind, Result};
@@ -63,6 +65,15 @@ fn count(events: &[Event], name: &str) -> u32 {
     events.iter().filter(|it| it.name() == name).count() as u32
 }
 
+/// Every state of a researcher that was told.
+fn researchers(events: &[Event]) -> impl Iterator<Item = ResearcherProgress> {
+    let told = events.iter().filter_map(|it| match it {
+        Event::RuntimeProgress { progress } => Some(progress.research_units.clone()),
+        _ => None,
+    });
+    told.flatten()
+}
+
 /// What no run may exceed, by the numbers of its method.
 fn within_bounds(strategy: Strategy, report: &Report, events: &[Event], model_calls: usize) {
     let method = crate::memory::method();
@@ -107,15 +118,7 @@ async fn a_researcher_that_only_searches_is_stopped_and_says_no_more_than_that()
     )
     .await;
     report.unwrap();
-    let failures: Vec<String> = events
-        .iter()
-        .filter_map(|it| match it {
-            Event::RuntimeProgress { progress } => Some(progress.research_units.clone()),
-            _ => None,
-        })
-        .flatten()
-        .filter_map(|it| it.failure)
-        .collect();
+    let failures: Vec<String> = researchers(&events).filter_map(|it| it.failure).collect();
     assert!(failures.contains(&"recursion limit of 7 reached".to_owned()), "{failures:?}");
     let last = events.iter().rev().find_map(|it| match it {
         Event::RuntimeProgress { progress } => Some(progress.clone()),
@@ -146,15 +149,8 @@ async fn a_researcher_that_asks_the_same_again_is_ended_and_code_reads_what_it_f
     )
     .await;
     holds(&report.unwrap());
-    let units: Vec<_> = events
-        .iter()
-        .filter_map(|it| match it {
-            Event::RuntimeProgress { progress } => Some(progress.research_units.clone()),
-            _ => None,
-        })
-        .flatten()
-        .filter(|it| it.status != ResearcherStatus::Dispatched)
-        .collect();
+    let units: Vec<_> =
+        researchers(&events).filter(|it| it.status != ResearcherStatus::Dispatched).collect();
     assert!(!units.is_empty());
     for it in units {
         assert_eq!((it.status, &it.failure), (ResearcherStatus::Completed, &None), "{it:?}");

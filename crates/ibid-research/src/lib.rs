@@ -53,6 +53,7 @@ mod lookup;
 mod model_steps;
 pub mod multi_hop;
 mod outline;
+mod overstatement;
 mod page_set;
 pub mod page_summary;
 

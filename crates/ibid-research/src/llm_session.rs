@@ -115,6 +115,23 @@ fn strip_quotes(reason: &str) -> String {
     out + refused
 }
 
+/// How many answers a step pays for if none can be used. Each was asked for a second time with what is wrong with it.
+const MAX_UNUSABLE_ANSWERS: u32 = 6;
+
+/// How often a step asked a model, and how often the answer could not be used.
+#[derive(Default)]
+struct StepAnswers {
+    asked: u32,
+    unusable: u32,
+}
+
+impl StepAnswers {
+    /// Whether the model is not asked any more.
+    fn is_useless(&self) -> bool {
+        self.unusable >= MAX_UNUSABLE_ANSWERS && self.unusable == self.asked
+    }
+}
+
 /// The phrase that precedes a model's own words in a refusal.
 const REFUSED: &str = "it refused: ";
 
@@ -132,6 +149,7 @@ pub(crate) struct LlmSession<'a> {
     budget_spent: bool,
     /// The windows that showed to be smaller than configured, in tokens, by model.
     windows: BTreeMap<String, u32>,
+    answers: BTreeMap<LlmStep, StepAnswers>,
     /// How many pages a model read, and on how many of them it found an answer to what none of them says.
     catch_trials: (u32, u32),
 }
@@ -148,6 +166,7 @@ impl<'a> LlmSession<'a> {
             fallback_reasons: BTreeMap::new(),
             budget_spent: false,
             windows: BTreeMap::new(),
+            answers: BTreeMap::new(),
             catch_trials: (0, 0),
         }
     }
@@ -164,9 +183,11 @@ impl<'a> LlmSession<'a> {
         caught > 0 && caught as f32 >= read as f32 * MIN_CAUGHT_SHARE
     }
 
-    /// The model that plays `role` in `step`. Without one, the step counts as heuristic.
+    /// The model that plays `role` in `step`. Without one, and where none of so many answers could be used, the step counts as
+    /// heuristic.
     pub(crate) fn role_model(&mut self, step: LlmStep, role: ModelRole) -> Option<&'a RoleModel> {
-        let role_model = self.models.get(role);
+        let is_useless = self.answers.get(&step).is_some_and(StepAnswers::is_useless);
+        let role_model = self.models.get(role).filter(|_| !is_useless);
         if role_model.is_none() {
             self.unaided.insert(step);
         }
@@ -196,6 +217,7 @@ impl<'a> LlmSession<'a> {
 
     /// Counts the recorded answers and emits them, each prompt once.
     pub(crate) fn record_usage(&mut self, step: LlmStep, role: ModelRole, heard: TrackedModel<'_>) {
+        self.answers.entry(step).or_default().asked += 1;
         let model = heard.model.name();
         let answers = heard.answers.into_inner();
         for (prompt, answer) in answers.unwrap_or_else(PoisonError::into_inner) {
@@ -243,6 +265,9 @@ impl<'a> LlmSession<'a> {
         }
         self.unaided.insert(step);
         self.budget_spent |= fault.kind() == ErrorKind::Exhausted;
+        if fault.kind() == ErrorKind::Malformed {
+            self.answers.entry(step).or_default().unusable += 1;
+        }
         if let Entry::Vacant(first) = self.fallback_reasons.entry(step) {
             first.insert(fallback_reason(&fault));
             self.log.emit(Event::StepUnaided {
@@ -305,7 +330,14 @@ fn fallback_reason(fault: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::strip_quotes;
+    use super::{StepAnswers, strip_quotes};
+
+    #[test]
+    fn a_model_is_asked_no_more_where_no_answer_of_many_could_be_used() {
+        let is_useless = |asked, unusable| StepAnswers { asked, unusable }.is_useless();
+        assert!(is_useless(6, 6));
+        assert!(!is_useless(5, 5) && !is_useless(40, 39));
+    }
 
     #[test]
     fn a_reason_quotes_no_model() {

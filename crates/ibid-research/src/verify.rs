@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode, QuestionKind};
+use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode};
 use ibid_core::ports::RoleModel;
 
 use super::ask::{
@@ -17,16 +17,12 @@ use super::ask::{
     shapes::{Entailment, VerifyPrompt, VerifyReply},
 };
 use super::draft::{DraftLine, ReportDraft};
-use super::grounding::{
-    adds_cause, borrows_question, changes_bound, drops_restriction, has_misplaced_name,
-    has_unknown_code, has_unknown_number, has_unknown_statement, states_the_asked,
-};
 use super::heuristic::answer::answer_from_quote;
-use super::heuristic::language::{confident_language, language};
 use super::heuristic::score::RelevanceScorer;
 use super::heuristic::sentence::claim_text;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::merge_drafts::merge_drafts;
+use super::overstatement::overstates;
 use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -147,7 +143,7 @@ impl<'a> Quotes<'a> {
                     }
                 }
             };
-            if !holds || self.is_made_up(line) {
+            if !holds || overstates(&line.text, self.brief, &self.for_line(line)) {
                 faulty.push(line.clone());
             }
         }
@@ -157,26 +153,6 @@ impl<'a> Quotes<'a> {
     fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
         let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
         adds_no_words_to(&line.text, &quoted)
-    }
-
-    /// Whether a line has a number, code, name or statement that its quotes lack, or is in another language
-    /// than the question. This holds whatever a model says.
-    fn is_made_up(&self, line: &DraftLine) -> bool {
-        let quoted = self.for_line(line);
-        let question = self.brief.question.as_str();
-        let subject = self.brief.subjects.first().map_or("", String::as_str);
-        let known = quoted.iter().copied().chain([question]);
-        has_unknown_number(&line.text, &quoted)
-            || has_unknown_code(&line.text, known.clone())
-            || has_unknown_statement(&line.text, known)
-            || adds_cause(&line.text, &quoted)
-            || changes_bound(&line.text, &quoted)
-            || drops_restriction(&line.text, &quoted)
-            || borrows_question(&line.text, question, subject, &quoted)
-            || self.brief.kind == QuestionKind::YesNo
-                && states_the_asked(&line.text, question, &quoted)
-            || has_misplaced_name(&line.text, question, &quoted)
-            || is_other_language(&line.text, self.brief)
     }
 
     /// Replaces each of the `faulty` lines by its first quote, or leaves it out where the quote says much less of what is asked.
@@ -262,12 +238,6 @@ impl<'a> Quotes<'a> {
                     >= MIN_VERIFIED_QUOTE_OVERLAP
         })
     }
-}
-
-/// Whether a line is certainly in another language than the question.
-fn is_other_language(text: &str, brief: &Brief) -> bool {
-    let other = confident_language(text).is_some_and(|text| text != brief.lang);
-    other && language(&brief.question) == brief.lang
 }
 
 /// A model's verdict on a line; `None` without a model.

@@ -19,13 +19,14 @@ use super::ask::{
 use super::attribution::{self, SupportLevel};
 use super::catch_item::catch_item;
 use super::compare_meaning::{compare_meaning, lacks_lexical_match, needs_meaning};
-use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
+use super::grounding::{has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
     CHUNK_CHARS, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
 };
 use super::heuristic::sentence::{SentenceText, claim_text, fitness, has_denial, has_doubt_words};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
+use super::overstatement::overstates;
 use super::page_set::PageSet;
 use super::prompts;
 use super::research_state::ResearchState;
@@ -289,7 +290,7 @@ async fn weigh_by_model(
                 caught += u32::from(rows.iter().any(is_catch));
                 for row in rows.into_iter().filter(|row| !is_catch(row)) {
                     let input = &pages[nth].input;
-                    let Some(mut it) = build_evidence(scorer, input, &row, round.round)? else {
+                    let Some(mut it) = build_evidence(scorer, input, &row, round)? else {
                         continue;
                     };
                     all += 1;
@@ -451,7 +452,7 @@ fn build_evidence(
     scorer: &mut RelevanceScorer,
     reading: &PageInput<'_>,
     row: &WeighReplyRow,
-    round: u32,
+    round: &WeighContext<'_>,
 ) -> Result<Option<Evidence>> {
     let page = reading.page;
     let mut named: Vec<usize> =
@@ -483,8 +484,8 @@ fn build_evidence(
     let plain = quoted.iter().map(|text| claim_text(text, words)).collect::<Vec<_>>().join(" ");
     let sentence = row.claim.trim();
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
-    let tied = has_misplaced_name(sentence, scorer.question(), &there);
-    let (claim, worth) = if !tied && adds_no_words_to(sentence, &quoted)? {
+    let more = overstates(sentence, round.brief, &there);
+    let (claim, worth) = if !more && adds_no_words_to(sentence, &quoted)? {
         (sentence.to_owned(), AGREED_SCORE)
     } else {
         (plain.clone(), DISAGREED_SCORE)
@@ -502,7 +503,7 @@ fn build_evidence(
         score,
         confidence: 0.5,
         contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),
-        round,
+        round: round.round,
     }))
 }
 

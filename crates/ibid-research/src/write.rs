@@ -20,6 +20,7 @@ mod patch;
 mod preview;
 mod section_groups;
 mod short_answer;
+mod steps;
 
 use super::ask::{
     self,
@@ -250,6 +251,7 @@ impl<'a> WriteContext<'a> {
             stage.release(&draft.short);
         }
         draft.reworded += cut_irrelevant(self.brief.kind, &mut written, self.notes, scorer)?;
+        steps::order_steps(self.brief.kind, &mut written, self.notes, scorer)?;
         for other in &mut others {
             cut_irrelevant(self.brief.kind, other, self.notes, scorer)?;
         }

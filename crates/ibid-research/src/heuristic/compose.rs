@@ -32,6 +32,7 @@ use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
+use super::side_name::SideName;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
 use nearest::{mark_near, says_all};
@@ -104,6 +105,8 @@ pub(crate) fn compose_report(
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
     if question.mode == OutputMode::Report {
         comparison = tables.comparison(brief, state);
+        let opening = synthesis::opening(brief, &points, &page.used)?;
+        introduction.extend(opening.map(|point| page.write_point(point)));
         let undisputed = undisputed_points(notes, leading, &conflicts);
         let picked = pick_findings(notes, brief.kind, &undisputed, &page);
         // What stands in the comparison is not told again.
@@ -111,8 +114,6 @@ pub(crate) fn compose_report(
         let rows = if told { Vec::new() } else { tables.findings(&short) };
         findings = mark_findings(picked.into_iter().chain(rows), &conflicts, &mut page)?;
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
-        let opening = synthesis::opening(brief, &points, &page.used)?;
-        introduction.extend(opening.map(|point| page.write_point(point)));
         conclusion = synthesis::conclusion(brief, notes, leading)?;
         conclusion.extend(earlier);
     }
@@ -367,6 +368,11 @@ fn all_conflicts(
     ranked: &[RankedPoint<'_>],
 ) -> Result<Vec<DraftConflict>> {
     let mut conflicts = conflicts::find_conflicts(brief, notes, all, scorer.lexicon())?;
+    // What holds above or under one side of a comparison is not what is compared.
+    let names = SideName::of_brief(brief);
+    let is_compared =
+        |(_, line): &(String, DraftLine)| names.iter().any(|name| name.is_subject_in(&line.text));
+    conflicts.retain(|conflict| names.is_empty() || conflict.sides.iter().any(is_compared));
     let stances = answer::deciding_stances(brief, notes, ranked);
     let split = conflicts::answer_conflict(notes, &stances, &conflicts)?;
     conflicts.splice(0..0, split);

@@ -1,13 +1,15 @@
 //! Detects the language of a text.
 use ibid_core::domain::words::{is_stop_word, tokens};
 
+use super::other_languages::language_of_common_words;
+
 /// Bytes read to detect the language.
 const LANGUAGE_SAMPLE: usize = 2_000;
 
 /// Minimum number of characters of a text whose language is detected reliably.
 const LONG_ENOUGH: usize = 60;
 
-/// Two-letter code of the text's language; `en` if the text is too short to tell.
+/// Two-letter code of the text's language; `en` if neither its letters nor its common words tell.
 pub(crate) fn language(text: &str) -> String {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
     let detected = whatlang::detect(&text[..end]);
@@ -20,7 +22,7 @@ pub(crate) fn language(text: &str) -> String {
         {
             two_letters(it.lang()).to_owned()
         }
-        _ => "en".to_owned(),
+        _ => language_of_common_words(&text[..end]).unwrap_or("en").to_owned(),
     }
 }
 

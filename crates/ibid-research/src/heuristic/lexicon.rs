@@ -242,6 +242,21 @@ pub(crate) fn spaced(text: &str) -> String {
     out
 }
 
+/// The lines of `text` as one: sentences of several paragraphs, or a line of code and the next.
+pub(crate) fn on_one_line(text: &str) -> String {
+    let mut joined = String::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let end = joined.trim_end_matches(['"', '”', ')']);
+        let is_whole = end.is_empty() || end.ends_with(['.', '!', '?', '…']);
+        joined.push_str(if is_whole { " " } else { "; " });
+        let marked =
+            ["- ", "* ", "• "].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
+        let words = marked.unwrap_or(line).split_whitespace();
+        joined.push_str(&words.collect::<Vec<_>>().join(" "));
+    }
+    joined.trim_start().to_owned()
+}
+
 /// Whether `spaced` contains the phrase as whole words.
 pub(crate) fn has_phrase(spaced: &str, phrase: &str) -> bool {
     let mut from = 0;
@@ -313,6 +328,12 @@ pub(crate) fn sentence_case(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_of_two_paragraphs_are_joined_as_they_are_and_lines_of_code_are_told_apart() {
+        assert_eq!(on_one_line("One holds.\n\n- Two does  not."), "One holds. Two does not.");
+        assert_eq!(on_one_line("cd roof\n  make(all)\nmake test"), "cd roof; make(all); make test");
+    }
 
     #[test]
     fn spellings_and_hyphens_meet() {

@@ -18,6 +18,7 @@ pub(crate) mod instructions;
 pub(crate) mod intake;
 pub(crate) mod language;
 pub(crate) mod lexicon;
+pub(crate) mod other_languages;
 pub(crate) mod plan;
 mod procedure;
 pub(crate) mod queries;

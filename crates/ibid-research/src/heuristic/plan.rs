@@ -180,11 +180,11 @@ pub(crate) fn subject_phrase(brief: &Brief) -> String {
     }
 }
 
-/// In a language without phrases here, the question itself and its subjects are the checklist.
+/// In another language than English, the question itself and its subjects are the checklist.
 fn add_subjects(brief: &Brief, items: &mut Vec<ChecklistItem>) {
+    let question = brief.question.trim_matches(|c: char| !c.is_alphanumeric());
     let mut asks = vec![brief.question.clone()];
-    asks.extend(brief.subjects.iter().take(2).cloned());
-    asks.dedup();
+    asks.extend(brief.subjects.iter().filter(|subject| *subject != question).take(2).cloned());
     for text in asks {
         items.push(ChecklistItem {
             id: ItemId::new(items.len() as u32 + 1),

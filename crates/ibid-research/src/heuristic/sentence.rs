@@ -3,7 +3,7 @@ use crate::prompts::SentenceWords;
 use ibid_core::domain::words::{Number, is_stop_word, numbers};
 use ibid_core::domain::{BlockKind, Page};
 
-use super::lexicon::{sentence_case, spaced};
+use super::lexicon::{on_one_line, sentence_case, spaced};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
@@ -377,10 +377,7 @@ fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
 
 /// The sentence as a claim: verbatim, except for parts that may safely be removed. Words are never changed.
 pub(crate) fn claim_text(text: &str, words: &SentenceWords) -> String {
-    // Only code has several lines.
-    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    let squeezed = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    let bare = without_lead(&squeezed, words);
+    let bare = without_lead(&on_one_line(text), words);
     let bare = strip_trailing_marks(&bare);
     let mut claim = if starts_mid_sentence(text) && text.starts_with(char::is_lowercase) {
         bare.to_owned()

@@ -36,15 +36,50 @@ impl SideName {
 
     /// Whether `text` names it: "a cool roof", and not "roofs cool the rooms".
     pub(crate) fn is_in(&self, text: &str) -> bool {
+        !self.places(text).is_empty()
+    }
+
+    /// Whether `text` says something of it: "a green roof costs more", and not "panels above a green roof yield more".
+    pub(crate) fn is_subject_in(&self, text: &str) -> bool {
+        const PLACES: [&str; 12] = [
+            "above", "under", "below", "beneath", "over", "on", "of", "beside", "with", "in",
+            "for", "than",
+        ];
+        let words = tokens(text);
+        self.places(text).into_iter().any(|at| {
+            let before = words[..at].iter().rev().map(|token| token.text.as_str());
+            let mut before = before.skip_while(|word| matches!(*word, "a" | "an" | "the"));
+            before.next().is_none_or(|word| !PLACES.contains(&word))
+        })
+    }
+
+    /// The positions in the words of `text` at which its name begins.
+    fn places(&self, text: &str) -> Vec<usize> {
         let words = tokens(text);
         let stems: Vec<String> = words.iter().map(|token| stem(&token.text)).collect();
-        let Some(noun) = &self.noun else {
-            return stems.contains(&self.word);
-        };
-        (0..stems.len()).filter(|at| stems[*at] == self.word).any(|at| {
+        let named = |at: &usize| {
+            let Some(noun) = &self.noun else {
+                return true;
+            };
             let after = stems[at + 1..].iter().zip(&words[at + 1..]).take(MAX_WORDS_BETWEEN + 1);
             let mut run = after.take_while(|(_, token)| !is_stop_word(&token.text));
             run.any(|(stem, _)| stem == noun)
-        })
+        };
+        (0..stems.len()).filter(|at| stems[*at] == self.word).filter(named).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_above_a_thing_is_not_said_of_it() {
+        let name = SideName { word: stem("green"), noun: Some(stem("roof")) };
+        assert!(name.is_subject_in("Green roofs cost more than slate roofs."));
+        assert!(name.is_subject_in("Slate lasts longer, and a green roof keeps rain."));
+        assert!(!name.is_subject_in("Panels above a green roof yield 2 % more electricity."));
+        assert!(name.is_in("Panels above a green roof yield 2 % more electricity."));
+        assert!(!name.is_in("Roofs that are green."));
     }
 }

@@ -386,6 +386,31 @@ pub(crate) fn phrases() -> Result<&'static Phrases> {
     parse_toml(&WORDS, include_str!("phrases.toml"), "phrases.toml")
 }
 
+/// Words of questions in one language; see `languages.toml`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LanguageWords {
+    pub(crate) common: BTreeSet<String>,
+    pub(crate) also_common: BTreeSet<String>,
+    pub(crate) quantity: Vec<String>,
+    pub(crate) when: Vec<String>,
+    pub(crate) who: Vec<String>,
+    pub(crate) r#where: Vec<String>,
+    pub(crate) why: Vec<String>,
+    pub(crate) list: Vec<String>,
+    pub(crate) definition: Vec<String>,
+    pub(crate) yes_no: Vec<String>,
+    pub(crate) how: Vec<String>,
+    pub(crate) doers: Vec<String>,
+    pub(crate) infinitives: Vec<String>,
+}
+
+/// The contents of `languages.toml`, by two-letter code.
+pub(crate) fn language_words() -> Result<&'static BTreeMap<String, LanguageWords>> {
+    static WORDS: OnceLock<std::result::Result<BTreeMap<String, LanguageWords>, String>> =
+        OnceLock::new();
+    parse_toml(&WORDS, include_str!("languages.toml"), "languages.toml")
+}
+
 /// The grammar of sentences that direct writers, searchers or judges.
 #[derive(Debug, Deserialize)]
 pub(crate) struct DirectiveWords {

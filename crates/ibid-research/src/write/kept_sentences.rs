@@ -64,6 +64,10 @@ pub(super) fn cut_irrelevant(
                 && is_of_procedure(scorer, notes, section.item, &line);
             let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
+            // What a thing costs is nothing on how to build it.
+            let near = near
+                && (kind != QuestionKind::HowTo
+                    || is_of_procedure(scorer, notes, section.item, &line));
             if is_step {
                 kept.push((line, 1.0));
             } else if near {
@@ -73,6 +77,7 @@ pub(super) fn cut_irrelevant(
                 cut += 1;
             }
         }
+        cut += drop_other_kinds(kinds[at], section.item, &mut kept, scorer);
         // A sentence on the subject alone stands only where none says more.
         let least = kept.iter().map(|(_, share)| *share).fold(0.0, f32::max) * MIN_ASPECT_SHARE;
         let before = kept.len();
@@ -84,6 +89,25 @@ pub(super) fn cut_irrelevant(
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     Ok(cut)
+}
+
+/// Drops what belongs to another side of a comparison, and elsewhere what other things of the kind cost or do, unless nothing else is
+/// said. Returns how many sentences that are.
+fn drop_other_kinds(
+    kind: QuestionKind,
+    item: Option<ItemId>,
+    kept: &mut Vec<(DraftLine, f32)>,
+    scorer: &mut RelevanceScorer,
+) -> u32 {
+    let before = kept.len();
+    if kind == QuestionKind::Comparison {
+        kept.retain(|(line, _)| !scorer.is_on_other_side(item, &line.text));
+        return (before - kept.len()) as u32;
+    }
+    let (others, own): (Vec<_>, Vec<_>) =
+        std::mem::take(kept).into_iter().partition(|it| scorer.is_on_another_kind(&it.0.text));
+    *kept = if own.is_empty() { others } else { own };
+    (before - kept.len()) as u32
 }
 
 /// Whether a step is one of what is asked: it says so, or the title of a page that it is from does. A step of another procedure
@@ -204,6 +228,7 @@ mod tests {
                 "An extensive green roof needs two visits a year, each of one hour per 100 square metres.",
                 "Roll out a protection mat of at least 300 grams per square metre.",
                 "What green roofs do is hide the leak.",
+                "Strengthening a timber roof costs 60 to 120 euros per square metre.",
             ],
         );
         assert_eq!(left.len(), 1, "{left:?}");

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
-use ibid_core::domain::{Brief, OutputMode};
+use ibid_core::domain::{Brief, EvidenceId, OutputMode};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
@@ -75,24 +75,40 @@ fn denies(text: &str) -> bool {
     prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
 }
 
-/// The one-line answer of a draft. A model's answer that no line of a report's short answer contains is replaced by the first of these
-/// lines if that is short enough, else left out: checks and critics may have removed it from there.
+/// The one-line answer of a draft. In a report it says what the short answer says: a model's answer that no line of the short answer
+/// contains, and code's from other evidence, is replaced by the first of these lines if that is short enough, else left out. Checks and
+/// critics may have removed it from there. It cites only what the report cites.
 pub(crate) fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
-    let answer = draft.answer.clone()?;
-    // A bare figure or "yes" stands beside the short answer and not in it.
-    let is_bare = answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS;
-    if mode != OutputMode::Report || draft.answer_by_code || draft.short.is_empty() || is_bare {
+    let mut answer = draft.answer.clone()?;
+    if mode != OutputMode::Report || draft.short.is_empty() {
         return Some(answer);
     }
+    let is_told = |line: &DraftLine| match draft.answer_by_code {
+        true => line.evidence.iter().any(|id| answer.evidence.contains(id)),
+        false => repeats(line, &answer),
+    };
+    let Some(line) = draft.short.iter().find(|line| is_told(line)) else {
+        // A bare figure or "yes" stands beside the short answer and not in it, and so does the sentence that decides for yes or no.
+        let is_bare = answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS
+            || draft.answer_by_code && draft.verdict.is_some();
+        let first = &draft.short[0];
+        let is_short = first.text.chars().count() <= ANSWER_CHARS;
+        return if is_bare { Some(answer) } else { is_short.then(|| first.clone()) };
+    };
+    let cited: BTreeSet<EvidenceId> =
+        draft.short.iter().flat_map(|it| it.evidence.clone()).collect();
+    answer.evidence.retain(|id| cited.contains(id));
+    if answer.evidence.is_empty() {
+        answer.evidence.clone_from(&line.evidence);
+    }
+    Some(answer)
+}
+
+/// Whether a line of the short answer has all words of a model's answer, and denies what that denies.
+fn repeats(line: &DraftLine, answer: &DraftLine) -> bool {
     let mut own = stems(&answer.text);
     own.retain(|stem| !matches!(stem.as_str(), "yes" | "no" | "percent"));
-    let contains = |line: &DraftLine| {
-        denies(&line.text) == denies(&answer.text) && own.is_subset(&stems(&line.text))
-    };
-    if draft.short.iter().any(contains) {
-        return Some(answer);
-    }
-    draft.short.first().filter(|line| line.text.chars().count() <= ANSWER_CHARS).cloned()
+    denies(&line.text) == denies(&answer.text) && own.is_subset(&stems(&line.text))
 }
 
 /// Drops the key findings that a section tells with the same words.
@@ -188,7 +204,11 @@ mod tests {
         let denied = "Roofs do not leak at their flashings.";
         assert_eq!(of("Roofs leak at their flashings.", denied).as_deref(), Some(denied));
         let mut draft = crate::test_support::draft(&[line(leaks)], Vec::new());
-        draft.answer = Some(line(wrong));
+        draft.answer = Some(DraftLine { evidence: vec![EvidenceId::new(7)], ..line(wrong) });
+        draft.answer_by_code = true;
+        let told = told_answer(&draft, OutputMode::Report);
+        assert_eq!(told.map(|it| it.text).as_deref(), Some(leaks), "from evidence not told");
+        draft.answer_by_code = false;
         let alone = told_answer(&draft, OutputMode::Answer);
         assert_eq!(alone.map(|it| it.text).as_deref(), Some(wrong), "nothing else is told there");
     }

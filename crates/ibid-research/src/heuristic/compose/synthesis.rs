@@ -33,18 +33,21 @@ pub(super) fn opening<'a>(
         return Ok(None);
     };
     let asked = format!("What is {subject}?");
-    for point in points {
-        let new = used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY);
-        if new
-            && point.words <= OPENING_WORDS
-            && opens_with(&point.text, subject)
-            && kind_fit(QuestionKind::Definition, &asked, &point.text, &spaced(&point.text))?
-                >= MIN_DEFINITION_FIT
-        {
-            return Ok(Some(point));
+    let mut best: Option<(f32, &ClaimCluster)> = None;
+    for point in points.iter().filter(|point| point.words <= OPENING_WORDS) {
+        if opens_with(&point.text, subject) {
+            let fit =
+                kind_fit(QuestionKind::Definition, &asked, &point.text, &spaced(&point.text))?;
+            if fit >= MIN_DEFINITION_FIT && best.is_none_or(|(known, _)| fit > known) {
+                best = Some((fit, point));
+            }
         }
     }
-    Ok(None)
+    // Where the report has the best, the next best only says less.
+    let is_new = |point: &ClaimCluster| {
+        used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY)
+    };
+    Ok(best.map(|(_, point)| point).filter(|point| is_new(point)))
 }
 
 /// Whether `text` begins with `subject` alone, with or without an article: "a green roof is", and not "an intensive green roof

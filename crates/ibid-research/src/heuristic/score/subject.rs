@@ -60,6 +60,24 @@ impl RelevanceScorer {
         found
     }
 
+    /// Whether a sentence that stands alone is about another thing of a kind that the question names: a timber roof, where green roofs
+    /// are asked about.
+    pub(crate) fn is_on_another_kind(&mut self, text: &str) -> bool {
+        let own = self.ids(text);
+        self.names_another_kind(text, &own)
+    }
+
+    /// Whether a sentence that stands alone is about another side of a comparison than `item`, or about neither where the item is for
+    /// both.
+    pub(crate) fn is_on_other_side(&self, item: Option<ItemId>, text: &str) -> bool {
+        let names_side = || self.apart.iter().any(|name| name.is_in(text));
+        let side = self.item_matchers.iter().find(|it| Some(it.item) == item && it.side);
+        match side.and_then(|it| it.side_name(&self.apart)) {
+            Some(own) => !own.is_in(text) && names_side(),
+            None => self.apart.len() >= 2 && !names_side(),
+        }
+    }
+
     /// The words that tell the question's subjects from others of their kind: "prostate" of prostate cancer.
     pub(super) fn subject_words(&mut self) -> Vec<u32> {
         let pairs = std::mem::take(&mut self.pairs);

@@ -1,0 +1,160 @@
+//! Questions in other languages than English: which language, what kind of question, what about.
+use ibid_core::domain::QuestionKind;
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
+
+use super::lexicon::{begins_with_phrase, spaced};
+use crate::prompts::{self, LanguageWords};
+
+/// Minimum number of words of a language by which a short question is of it.
+const MIN_COMMON_WORDS: usize = 2;
+/// Minimum share of these among the words of the question.
+const MIN_COMMON_SHARE: f32 = 0.25;
+/// Maximum number of subjects of a question.
+const MAX_SUBJECTS: usize = 3;
+
+/// First words of English questions that begin none in the other languages.
+const ENGLISH_OPENINGS: [&str; 16] = [
+    "who", "what", "why", "how", "when", "where", "which", "whose", "do", "does", "did", "are",
+    "can", "could", "should", "compare",
+];
+
+/// Two-letter code of the language that most of the common words of a short `text` are of; `None` if English is as likely.
+pub(super) fn language_of_common_words(text: &str) -> Option<&'static str> {
+    let words = tokens(text);
+    if words.first().is_some_and(|first| ENGLISH_OPENINGS.contains(&first.text.as_str())) {
+        return None;
+    }
+    let english = words.iter().filter(|word| is_stop_word(&word.text)).count();
+    let languages = prompts::language_words().ok()?;
+    let counted = languages.iter().map(|(code, known)| {
+        let common = words.iter().filter(|word| known.common.contains(&word.text)).count();
+        // "Is" begins questions of several languages.
+        let opening = usize::from(known.kind(text).is_some_and(|kind| kind != QuestionKind::YesNo));
+        let also = words.iter().filter(|word| known.also_common.contains(&word.text)).count();
+        (common + opening, common + opening + also, code.as_str())
+    });
+    let enough = |found: &(usize, usize, &str)| {
+        found.0 >= MIN_COMMON_WORDS
+            && found.1 > english
+            && found.1 as f32 >= MIN_COMMON_SHARE * words.len() as f32
+    };
+    counted.filter(enough).max_by_key(|found| (found.1, found.0)).map(|found| found.2)
+}
+
+/// What kind of question `asked` is and what it is about, the longest first: its runs of words between common words. `None` for English
+/// and a language without a list of words.
+pub(super) fn kind_and_subjects(lang: &str, asked: &str) -> Option<(QuestionKind, Vec<String>)> {
+    let known = prompts::language_words().ok()?.get(lang)?;
+    let words = tokens(asked);
+    let mut runs: Vec<&str> = words
+        .split(|word| known.is_common(&word.text))
+        .filter_map(|run| run.first().zip(run.last()))
+        .map(|(first, last)| &asked[first.span.start..last.span.end])
+        .collect();
+    // German nouns have capitals.
+    let noun = |run: &str| run.split(' ').any(|word| word.starts_with(char::is_uppercase));
+    if lang == "de" && runs.iter().any(|run| noun(run)) {
+        runs.retain(|run| noun(run));
+    }
+    runs.sort_by_key(|run| std::cmp::Reverse(run.chars().count()));
+    runs.dedup();
+    let subjects = runs.into_iter().take(MAX_SUBJECTS).map(str::to_owned).collect();
+    Some((known.kind(asked).unwrap_or(QuestionKind::Open), subjects))
+}
+
+impl LanguageWords {
+    fn is_common(&self, word: &str) -> bool {
+        self.common.contains(word) || self.also_common.contains(word)
+    }
+
+    /// The kind of the question `asked` by its first words; `None` if they are of no kind.
+    fn kind(&self, asked: &str) -> Option<QuestionKind> {
+        let start = spaced(asked);
+        let by_opening = [
+            (&self.definition, QuestionKind::Definition),
+            (&self.quantity, QuestionKind::Quantity),
+            (&self.when, QuestionKind::When),
+            (&self.who, QuestionKind::Who),
+            (&self.r#where, QuestionKind::Where),
+            (&self.why, QuestionKind::Why),
+            (&self.list, QuestionKind::List),
+            (&self.yes_no, QuestionKind::YesNo),
+        ];
+        let opened =
+            by_opening.into_iter().find(|(phrases, _)| begins_with_phrase(&start, phrases));
+        opened
+            .map(|(_, kind)| kind)
+            .or_else(|| self.asks_steps(asked).then_some(QuestionKind::HowTo))
+    }
+
+    fn asks_steps(&self, asked: &str) -> bool {
+        let words: Vec<Token> = tokens(asked);
+        let [how, verb, ..] = words.as_slice() else {
+            return false;
+        };
+        let by_doer = || words[1..].iter().take(2).any(|word| self.doers.contains(&word.text));
+        let ends = |ending: &String| verb.text.ends_with(ending.as_str());
+        let whole_verb = || verb.text.chars().count() > 4 && self.infinitives.iter().any(ends);
+        self.how.contains(&how.text) && (by_doer() || whole_verb())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_questions_are_told_by_their_common_words() {
+        for (asked, lang) in [
+            ("Wie installiere ich ein extensives Gründach?", Some("de")),
+            ("Was kostet eine Solaranlage?", Some("de")),
+            ("Comment installer une toiture végétalisée ?", Some("fr")),
+            ("¿Cómo se instala un techo verde?", Some("es")),
+            ("Quanto costa un tetto verde?", Some("it")),
+            ("Como se instala um telhado verde?", Some("pt")),
+            ("Hoeveel kost een groendak?", Some("nl")),
+            ("How do you install an extensive green roof?", None),
+            ("Was Die Hard set in Los Angeles?", None),
+            ("Is NfL (neurofilament light chain) a biomarker of neurodegeneration?", None),
+            ("Is the Rio de la Plata a river or an estuary?", None),
+            ("List men on the moon.", None),
+            ("Who wrote Das Kapital and Der Ring des Nibelungen?", None),
+            ("What is the role of p53 in apoptosis?", None),
+            ("Green roof cost per square metre", None),
+        ] {
+            assert_eq!(language_of_common_words(asked), lang, "{asked}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_told_in_their_language() {
+        for (lang, asked, kind) in [
+            ("de", "Wie installiere ich ein extensives Gründach?", QuestionKind::HowTo),
+            ("de", "Wie dichtet man ein Flachdach ab?", QuestionKind::HowTo),
+            ("de", "Wie funktioniert eine Wärmepumpe?", QuestionKind::Open),
+            ("de", "Was kostet ein Gründach pro Quadratmeter?", QuestionKind::Quantity),
+            ("de", "Was ist ein Gründach?", QuestionKind::Definition),
+            ("de", "Welche Pflanzen überleben auf einem Gründach?", QuestionKind::List),
+            ("fr", "Comment installer une toiture végétalisée ?", QuestionKind::HowTo),
+            ("fr", "Combien coûte une toiture végétalisée ?", QuestionKind::Quantity),
+            ("es", "¿Cómo se instala un techo verde?", QuestionKind::HowTo),
+            ("es", "¿Por qué gotean los techos verdes?", QuestionKind::Why),
+            ("nl", "Hoe installeer ik een groendak?", QuestionKind::HowTo),
+        ] {
+            assert_eq!(kind_and_subjects(lang, asked).unwrap().0, kind, "{asked}");
+        }
+    }
+
+    #[test]
+    fn the_subject_is_between_the_common_words() {
+        let subjects = |lang, asked| kind_and_subjects(lang, asked).unwrap().1;
+        let german = subjects("de", "Wie installiere ich ein extensives Gründach?");
+        assert_eq!(german, ["extensives Gründach"]);
+        assert_eq!(subjects("de", "Was kostet ein Gründach?"), ["Gründach"]);
+        assert_eq!(
+            subjects("fr", "Combien coûte une toiture végétalisée ?")[0],
+            "toiture végétalisée"
+        );
+        assert_eq!(kind_and_subjects("zh", "什么是人工智能？"), None);
+    }
+}

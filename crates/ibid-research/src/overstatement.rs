@@ -1,0 +1,32 @@
+//! Whether a model's sentence says more than the quotes that it rests on, whatever a model says of it.
+use ibid_core::domain::{Brief, QuestionKind};
+
+use super::grounding::{
+    adds_cause, borrows_question, changes_bound, drops_restriction, has_misplaced_name,
+    has_unknown_code, has_unknown_number, has_unknown_statement, states_the_asked,
+};
+use super::heuristic::language::{confident_language, language};
+
+/// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, or is in another language than the
+/// question of `brief`. Words of the question itself count as known.
+pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
+    let question = brief.question.as_str();
+    let subject = brief.subjects.first().map_or("", String::as_str);
+    let known = quotes.iter().copied().chain([question]);
+    has_unknown_number(text, quotes)
+        || has_unknown_code(text, known.clone())
+        || has_unknown_statement(text, known)
+        || adds_cause(text, quotes)
+        || changes_bound(text, quotes)
+        || drops_restriction(text, quotes)
+        || borrows_question(text, question, subject, quotes)
+        || brief.kind == QuestionKind::YesNo && states_the_asked(text, question, quotes)
+        || has_misplaced_name(text, question, quotes)
+        || is_other_language(text, brief)
+}
+
+/// Whether a text is certainly in another language than the question.
+fn is_other_language(text: &str, brief: &Brief) -> bool {
+    let other = confident_language(text).is_some_and(|text| text != brief.lang);
+    other && language(&brief.question) == brief.lang
+}

@@ -115,7 +115,8 @@ fn strip_quotes(reason: &str) -> String {
     out + refused
 }
 
-/// How many answers a step pays for if none can be used. Each was asked for a second time with what is wrong with it.
+/// Number of unusable answers after which a step no longer asks its model, if it got no usable one. Calls that were already sent are
+/// not stopped.
 const MAX_UNUSABLE_ANSWERS: u32 = 6;
 
 /// How often a step asked a model, and how often the answer could not be used.
@@ -126,8 +127,8 @@ struct StepAnswers {
 }
 
 impl StepAnswers {
-    /// Whether the model is not asked any more.
-    fn is_useless(&self) -> bool {
+    /// Whether so many answers came and none could be used.
+    fn has_failed(&self) -> bool {
         self.unusable >= MAX_UNUSABLE_ANSWERS && self.unusable == self.asked
     }
 }
@@ -183,11 +184,11 @@ impl<'a> LlmSession<'a> {
         caught > 0 && caught as f32 >= read as f32 * MIN_CAUGHT_SHARE
     }
 
-    /// The model that plays `role` in `step`. Without one, and where none of so many answers could be used, the step counts as
-    /// heuristic.
+    /// The model that plays `role` in `step`. Returns `None` without a model, or after too many unusable answers; the step then counts
+    /// as heuristic.
     pub(crate) fn role_model(&mut self, step: LlmStep, role: ModelRole) -> Option<&'a RoleModel> {
-        let is_useless = self.answers.get(&step).is_some_and(StepAnswers::is_useless);
-        let role_model = self.models.get(role).filter(|_| !is_useless);
+        let has_failed = self.answers.get(&step).is_some_and(StepAnswers::has_failed);
+        let role_model = self.models.get(role).filter(|_| !has_failed);
         if role_model.is_none() {
             self.unaided.insert(step);
         }
@@ -334,9 +335,9 @@ mod tests {
 
     #[test]
     fn a_model_is_asked_no_more_where_no_answer_of_many_could_be_used() {
-        let is_useless = |asked, unusable| StepAnswers { asked, unusable }.is_useless();
-        assert!(is_useless(6, 6));
-        assert!(!is_useless(5, 5) && !is_useless(40, 39));
+        let has_failed = |asked, unusable| StepAnswers { asked, unusable }.has_failed();
+        assert!(has_failed(6, 6));
+        assert!(!has_failed(5, 5) && !has_failed(40, 39));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whether a model's sentence says more than the quotes that it rests on, whatever a model says of it.
+//! Checks that a model's sentence says no more than its quotes.
 use ibid_core::domain::{Brief, QuestionKind};
 
 use super::grounding::{
@@ -8,10 +8,12 @@ use super::grounding::{
 use super::heuristic::language::{confident_language, language};
 
 /// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, or is in another language than the
-/// question of `brief`. Words of the question itself count as known.
+/// question of `brief`. Codes and names of the question count as known; its numbers and other words do not.
 pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
     let question = brief.question.as_str();
-    let subject = brief.subjects.first().map_or("", String::as_str);
+    // A comparison has two subjects.
+    let count = if brief.kind == QuestionKind::Comparison { 2 } else { 1 };
+    let subject = brief.subjects.iter().take(count).cloned().collect::<Vec<_>>().join(" ");
     let known = quotes.iter().copied().chain([question]);
     has_unknown_number(text, quotes)
         || has_unknown_code(text, known.clone())
@@ -19,7 +21,7 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || adds_cause(text, quotes)
         || changes_bound(text, quotes)
         || drops_restriction(text, quotes)
-        || borrows_question(text, question, subject, quotes)
+        || borrows_question(text, question, &subject, quotes)
         || brief.kind == QuestionKind::YesNo && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)
         || is_other_language(text, brief)

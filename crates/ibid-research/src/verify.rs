@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode};
+use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode, QuestionKind};
 use ibid_core::ports::RoleModel;
 
 use super::ask::{
@@ -195,7 +195,13 @@ impl<'a> Quotes<'a> {
                 // A quote on the subject alone does not stand for a sentence on what is asked of it.
                 let on_aspect =
                     scorer.aspect_share(&quote) > 0.0 || scorer.aspect_share(&line.text) == 0.0;
-                let serves = scorer.relevance(&quote) >= least && on_aspect;
+                let source = line.evidence.first().and_then(|id| self.evidence.get(id));
+                let source = source.and_then(|it| self.state.notes.source(it.source));
+                let title = source.map_or("", |source| source.title.as_str());
+                let on_other =
+                    !matches!(self.brief.kind, QuestionKind::Comparison | QuestionKind::HowTo)
+                        && scorer.is_on_another_kind(&quote, title);
+                let serves = scorer.relevance(&quote) >= least && on_aspect && !on_other;
                 line.text = quote;
                 line.evidence.truncate(1);
                 if !serves {

@@ -452,7 +452,7 @@ fn build_evidence(
     scorer: &mut RelevanceScorer,
     reading: &PageInput<'_>,
     row: &WeighReplyRow,
-    round: &WeighContext<'_>,
+    context: &WeighContext<'_>,
 ) -> Result<Option<Evidence>> {
     let page = reading.page;
     let mut named: Vec<usize> =
@@ -484,8 +484,8 @@ fn build_evidence(
     let plain = quoted.iter().map(|text| claim_text(text, words)).collect::<Vec<_>>().join(" ");
     let sentence = row.claim.trim();
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
-    let more = overstates(sentence, round.brief, &there);
-    let (claim, worth) = if !more && adds_no_words_to(sentence, &quoted)? {
+    let overstated = overstates(sentence, context.brief, &there);
+    let (claim, worth) = if !overstated && adds_no_words_to(sentence, &quoted)? {
         (sentence.to_owned(), AGREED_SCORE)
     } else {
         (plain.clone(), DISAGREED_SCORE)
@@ -503,7 +503,7 @@ fn build_evidence(
         score,
         confidence: 0.5,
         contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),
-        round: round.round,
+        round: context.round,
     }))
 }
 

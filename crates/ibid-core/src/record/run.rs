@@ -181,11 +181,6 @@ impl Run {
         run
     }
 
-    /// Whether the run failed only because of the set-up of the program: with the set-up mended it can be resumed.
-    pub fn failed_in_setup(&self) -> bool {
-        self.status == RunStatus::Failed && self.failure == Some(ErrorKind::Setup)
-    }
-
     /// Metrics so far.
     pub fn metrics(&self) -> RunMetrics {
         let it = self.by_kind;
@@ -319,9 +314,6 @@ impl Run {
             Event::RunResumed { in_doubt_usd, .. } => {
                 self.status = RunStatus::InProgress;
                 self.in_doubt_usd = *in_doubt_usd;
-                self.failure = None;
-                self.hint = None;
-                self.error = None;
             }
             Event::RunFinishing { reason } => self.stop_reason = Some(*reason),
             Event::RunCompleted { status, stop_reason, usage } => {

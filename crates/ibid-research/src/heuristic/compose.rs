@@ -368,7 +368,7 @@ fn all_conflicts(
     ranked: &[RankedPoint<'_>],
 ) -> Result<Vec<DraftConflict>> {
     let mut conflicts = conflicts::find_conflicts(brief, notes, all, scorer.lexicon())?;
-    // What holds above or under one side of a comparison is not what is compared.
+    // A sentence on something above or under one side does not compare the sides.
     let names = SideName::of_brief(brief);
     let is_compared =
         |(_, line): &(String, DraftLine)| names.iter().any(|name| name.is_subject_in(&line.text));

@@ -11,7 +11,7 @@ use ibid_core::domain::{Brief, Question, split_sentences};
 use super::instructions::without_instructions;
 use super::language::language;
 use super::lexicon::spaced;
-use super::other_languages::kind_and_subjects;
+use super::other_languages::{is_stop_word_in, kind_and_subjects};
 use super::question_kind::{HELPING_VERBS, question_kind};
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
@@ -22,15 +22,17 @@ const KEY_TERMS: usize = 16;
 /// Refines `question`, whose text must not be blank.
 pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     let words = prompts::phrases()?;
-    let lang = question.lang.clone().unwrap_or_else(|| language(&question.text));
+    // The language of the question; that of the answer may be another.
+    let asked_in = language(&question.text);
     let whole = question_sentence(&question.text, words);
     let asked = without_instructions(&whole)?;
-    let (kind, mut subjects) = kind_and_subjects(&lang, &asked).unwrap_or_else(|| {
+    let (kind, mut subjects) = kind_and_subjects(&asked_in, &asked).unwrap_or_else(|| {
         // "What is X and how is it installed?" is about X.
         let defined = definition_and_more(&asked, words).map(|parts| subjects(&parts.0));
         (question_kind(&asked, words), defined.unwrap_or_else(|| subjects(&asked)))
     });
     let mut terms = key_terms(&asked);
+    terms.retain(|term| !is_stop_word_in(&asked_in, &term.to_lowercase()));
     resolve_from_dialogue(question, &asked, words, &mut subjects, &mut terms);
     if subjects.is_empty() {
         subjects.push(asked.trim_end_matches(['?', '.', '!']).to_owned());
@@ -44,7 +46,7 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
         key_terms: terms,
         scope_in,
         scope_out,
-        lang,
+        lang: question.lang.clone().unwrap_or(asked_in),
         clarified: Vec::new(),
     })
 }

@@ -1,7 +1,7 @@
 //! Detects the language of a text.
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::other_languages::language_of_common_words;
+use super::other_languages::language_by_stop_words;
 
 /// Bytes read to detect the language.
 const LANGUAGE_SAMPLE: usize = 2_000;
@@ -9,7 +9,7 @@ const LANGUAGE_SAMPLE: usize = 2_000;
 /// Minimum number of characters of a text whose language is detected reliably.
 const LONG_ENOUGH: usize = 60;
 
-/// Two-letter code of the text's language; `en` if neither its letters nor its common words tell.
+/// Two-letter code of the text's language; `en` if neither its letters nor its stop words tell.
 pub(crate) fn language(text: &str) -> String {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
     let detected = whatlang::detect(&text[..end]);
@@ -22,7 +22,7 @@ pub(crate) fn language(text: &str) -> String {
         {
             two_letters(it.lang()).to_owned()
         }
-        _ => language_of_common_words(&text[..end]).unwrap_or("en").to_owned(),
+        _ => language_by_stop_words(&text[..end]).unwrap_or("en").to_owned(),
     }
 }
 

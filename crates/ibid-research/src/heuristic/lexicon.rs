@@ -245,16 +245,23 @@ pub(crate) fn spaced(text: &str) -> String {
 /// The lines of `text` as one: sentences of several paragraphs, or a line of code and the next.
 pub(crate) fn on_one_line(text: &str) -> String {
     let mut joined = String::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let end = joined.trim_end_matches(['"', '”', ')']);
-        let is_whole = end.is_empty() || end.ends_with(['.', '!', '?', '…']);
-        joined.push_str(if is_whole { " " } else { "; " });
-        let marked =
-            ["- ", "* ", "• "].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
-        let words = marked.unwrap_or(line).split_whitespace();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(continued) = joined.strip_suffix('\\') {
+            joined.truncate(continued.trim_end().len());
+            joined.push(' ');
+        } else if !joined.is_empty() {
+            let ends = |marks: &[char]| joined.trim_end_matches(['"', '”']).ends_with(marks);
+            let goes_on = ends(&['.', '!', '?', '…', ':', ';', '{', '(', '[', ',', '|', '&']);
+            let closes = line.starts_with(['}', ')', ']']);
+            joined.push_str(if goes_on || closes { " " } else { "; " });
+        }
+        // A list after a sentence is told as sentences.
+        let is_item = joined.ends_with(". ");
+        let marked = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark));
+        let words = marked.filter(|_| is_item).unwrap_or(line).split_whitespace();
         joined.push_str(&words.collect::<Vec<_>>().join(" "));
     }
-    joined.trim_start().to_owned()
+    joined
 }
 
 /// Whether `spaced` contains the phrase as whole words.
@@ -333,6 +340,12 @@ mod tests {
     fn sentences_of_two_paragraphs_are_joined_as_they_are_and_lines_of_code_are_told_apart() {
         assert_eq!(on_one_line("One holds.\n\n- Two does  not."), "One holds. Two does not.");
         assert_eq!(on_one_line("cd roof\n  make(all)\nmake test"), "cd roof; make(all); make test");
+        assert_eq!(
+            on_one_line("run -d \\\n  -p 80\nlet a = 1;\nb()"),
+            "run -d -p 80; let a = 1; b()"
+        );
+        assert_eq!(on_one_line("say(\"Done.\")\nexit()"), "say(\"Done.\"); exit()");
+        assert_eq!(on_one_line("Build it:\n\nmake test"), "Build it: make test");
     }
 
     #[test]

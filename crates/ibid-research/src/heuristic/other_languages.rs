@@ -5,66 +5,99 @@ use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use super::lexicon::{begins_with_phrase, spaced};
 use crate::prompts::{self, LanguageWords};
 
-/// Minimum number of words of a language by which a short question is of it.
-const MIN_COMMON_WORDS: usize = 2;
+/// Minimum number of stop words of a language, its question word included, by which a short question is of it.
+const MIN_STOP_WORDS: usize = 2;
 /// Minimum share of these among the words of the question.
-const MIN_COMMON_SHARE: f32 = 0.25;
+const MIN_STOP_WORD_SHARE: f32 = 0.25;
 /// Maximum number of subjects of a question.
 const MAX_SUBJECTS: usize = 3;
-
 /// First words of English questions that begin none in the other languages.
 const ENGLISH_OPENINGS: [&str; 16] = [
     "who", "what", "why", "how", "when", "where", "which", "whose", "do", "does", "did", "are",
     "can", "could", "should", "compare",
 ];
 
-/// Two-letter code of the language that most of the common words of a short `text` are of; `None` if English is as likely.
-pub(super) fn language_of_common_words(text: &str) -> Option<&'static str> {
+/// Two-letter code of the language whose question words begin a short `text` and that most of its stop words are of; `None` if English is
+/// as likely.
+pub(super) fn language_by_stop_words(text: &str) -> Option<&'static str> {
     let words = tokens(text);
     if words.first().is_some_and(|first| ENGLISH_OPENINGS.contains(&first.text.as_str())) {
         return None;
     }
     let english = words.iter().filter(|word| is_stop_word(&word.text)).count();
+    // "Who wrote Das Kapital" has a German word in a name.
+    let begins = words.first().map(|first| first.span.start);
+    let is_plain = |word: &&Token| {
+        Some(word.span.start) == begins || !text[word.span.clone()].starts_with(char::is_uppercase)
+    };
     let languages = prompts::language_words().ok()?;
-    let counted = languages.iter().map(|(code, known)| {
-        let common = words.iter().filter(|word| known.common.contains(&word.text)).count();
+    let counted = languages.iter().filter(|(_, known)| known.begins(text)).map(|(code, known)| {
+        let plain = || words.iter().filter(is_plain);
         // "Is" begins questions of several languages.
         let opening = usize::from(known.kind(text).is_some_and(|kind| kind != QuestionKind::YesNo));
-        let also = words.iter().filter(|word| known.also_common.contains(&word.text)).count();
-        (common + opening, common + opening + also, code.as_str())
+        let own = opening + plain().filter(|it| known.stop_words.contains(&it.text)).count();
+        let shared = plain().filter(|it| known.shared_stop_words.contains(&it.text)).count();
+        (own, own + shared, code.as_str())
     });
     let enough = |found: &(usize, usize, &str)| {
-        found.0 >= MIN_COMMON_WORDS
+        found.0 >= MIN_STOP_WORDS
             && found.1 > english
-            && found.1 as f32 >= MIN_COMMON_SHARE * words.len() as f32
+            && found.1 as f32 >= MIN_STOP_WORD_SHARE * words.len() as f32
     };
     counted.filter(enough).max_by_key(|found| (found.1, found.0)).map(|found| found.2)
 }
 
-/// What kind of question `asked` is and what it is about, the longest first: its runs of words between common words. `None` for English
-/// and a language without a list of words.
+/// What kind of question `asked` is and what it is about: its runs of words between stop words, those of several words first. `None` for
+/// English and a language without a list of words.
 pub(super) fn kind_and_subjects(lang: &str, asked: &str) -> Option<(QuestionKind, Vec<String>)> {
     let known = prompts::language_words().ok()?.get(lang)?;
+    let kind = known.kind(asked);
     let words = tokens(asked);
+    // The verb of "Lohnt sich …" is no subject.
+    let words = if kind == Some(QuestionKind::YesNo) { &words[1..] } else { &words[..] };
     let mut runs: Vec<&str> = words
-        .split(|word| known.is_common(&word.text))
+        .split(|word| known.is_stop_word(&word.text))
         .filter_map(|run| run.first().zip(run.last()))
-        .map(|(first, last)| &asked[first.span.start..last.span.end])
+        .map(|(first, last)| without_elision(&asked[first.span.start..last.span.end]))
         .collect();
     // German nouns have capitals.
     let noun = |run: &str| run.split(' ').any(|word| word.starts_with(char::is_uppercase));
     if lang == "de" && runs.iter().any(|run| noun(run)) {
         runs.retain(|run| noun(run));
     }
-    runs.sort_by_key(|run| std::cmp::Reverse(run.chars().count()));
+    // The verb of "Combien coûte …" stands first.
+    if kind == Some(QuestionKind::Quantity) && lang != "de" && runs.len() > 1 {
+        runs.rotate_left(1);
+    }
+    runs.sort_by_key(|run| !run.contains(' '));
     runs.dedup();
     let subjects = runs.into_iter().take(MAX_SUBJECTS).map(str::to_owned).collect();
-    Some((known.kind(asked).unwrap_or(QuestionKind::Open), subjects))
+    Some((kind.unwrap_or(QuestionKind::Open), subjects))
+}
+
+/// A run of words without an article or preposition that is written together with its first word: "inflation" of "l'inflation".
+fn without_elision(run: &str) -> &str {
+    match run.split_once(['\'', '’']) {
+        Some((before, rest)) if before.chars().count() <= 4 && !before.contains(' ') => rest,
+        _ => run,
+    }
+}
+
+/// Whether a lower-case word is a stop word of the language `lang`.
+pub(super) fn is_stop_word_in(lang: &str, word: &str) -> bool {
+    let words = prompts::language_words().ok().and_then(|languages| languages.get(lang));
+    words.is_some_and(|words| words.is_stop_word(word))
 }
 
 impl LanguageWords {
-    fn is_common(&self, word: &str) -> bool {
-        self.common.contains(word) || self.also_common.contains(word)
+    fn is_stop_word(&self, word: &str) -> bool {
+        self.stop_words.contains(word) || self.shared_stop_words.contains(word)
+    }
+
+    /// Whether `asked` begins as questions of this language do.
+    fn begins(&self, asked: &str) -> bool {
+        let first = tokens(asked).into_iter().next();
+        self.kind(asked).is_some() || first.is_some_and(|it| self.stop_words.contains(&it.text))
     }
 
     /// The kind of the question `asked` by its first words; `None` if they are of no kind.
@@ -92,10 +125,14 @@ impl LanguageWords {
         let [how, verb, ..] = words.as_slice() else {
             return false;
         };
-        let by_doer = || words[1..].iter().take(2).any(|word| self.doers.contains(&word.text));
+        let next = || words[1..].iter().take(2);
+        let by_pronoun = || next().any(|word| self.subject_pronouns.contains(&word.text));
         let ends = |ending: &String| verb.text.ends_with(ending.as_str());
-        let whole_verb = || verb.text.chars().count() > 4 && self.infinitives.iter().any(ends);
-        self.how.contains(&how.text) && (by_doer() || whole_verb())
+        let whole_verb =
+            || verb.text.chars().count() > 4 && self.infinitive_endings.iter().any(ends);
+        self.how.contains(&how.text)
+            && !next().any(|word| self.naming.contains(&word.text))
+            && (by_pronoun() || whole_verb())
     }
 }
 
@@ -104,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_questions_are_told_by_their_common_words() {
+    fn short_questions_are_told_by_their_stop_words() {
         for (asked, lang) in [
             ("Wie installiere ich ein extensives Gründach?", Some("de")),
             ("Was kostet eine Solaranlage?", Some("de")),
@@ -118,11 +155,16 @@ mod tests {
             ("Is NfL (neurofilament light chain) a biomarker of neurodegeneration?", None),
             ("Is the Rio de la Plata a river or an estuary?", None),
             ("List men on the moon.", None),
+            ("Las Vegas to Los Angeles drive time", None),
+            ("Che Guevara UN speech 1964", None),
+            ("iPhone SE price on amazon.com", None),
+            ("Ce este un acoperiș verde?", None),
+            ("Qu'est-ce que l'inflation ?", Some("fr")),
             ("Who wrote Das Kapital and Der Ring des Nibelungen?", None),
             ("What is the role of p53 in apoptosis?", None),
             ("Green roof cost per square metre", None),
         ] {
-            assert_eq!(language_of_common_words(asked), lang, "{asked}");
+            assert_eq!(language_by_stop_words(asked), lang, "{asked}");
         }
     }
 
@@ -134,7 +176,10 @@ mod tests {
             ("de", "Wie funktioniert eine Wärmepumpe?", QuestionKind::Open),
             ("de", "Was kostet ein Gründach pro Quadratmeter?", QuestionKind::Quantity),
             ("de", "Was ist ein Gründach?", QuestionKind::Definition),
-            ("de", "Welche Pflanzen überleben auf einem Gründach?", QuestionKind::List),
+            ("de", "Welches Land hat die meisten Einwohner?", QuestionKind::Open),
+            ("de", "Was ist der Unterschied zwischen Hanf und Flachs?", QuestionKind::Open),
+            ("es", "¿Cómo se llama la capital de Bolivia?", QuestionKind::Open),
+            ("fr", "Qu'est-ce que l'inflation ?", QuestionKind::Definition),
             ("fr", "Comment installer une toiture végétalisée ?", QuestionKind::HowTo),
             ("fr", "Combien coûte une toiture végétalisée ?", QuestionKind::Quantity),
             ("es", "¿Cómo se instala un techo verde?", QuestionKind::HowTo),
@@ -146,11 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn the_subject_is_between_the_common_words() {
+    fn the_subject_is_between_the_stop_words() {
         let subjects = |lang, asked| kind_and_subjects(lang, asked).unwrap().1;
         let german = subjects("de", "Wie installiere ich ein extensives Gründach?");
         assert_eq!(german, ["extensives Gründach"]);
-        assert_eq!(subjects("de", "Was kostet ein Gründach?"), ["Gründach"]);
+        let cost = subjects("de", "Was kostet ein Gründach pro Quadratmeter?");
+        assert_eq!(cost, ["Gründach", "Quadratmeter"]);
         assert_eq!(
             subjects("fr", "Combien coûte une toiture végétalisée ?")[0],
             "toiture végétalisée"

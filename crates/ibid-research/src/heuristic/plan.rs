@@ -180,11 +180,13 @@ pub(crate) fn subject_phrase(brief: &Brief) -> String {
     }
 }
 
-/// In another language than English, the question itself and its subjects are the checklist.
+/// In another language than English, the question itself and its subjects of several words are the checklist. A bare word finds what was
+/// not asked.
 fn add_subjects(brief: &Brief, items: &mut Vec<ChecklistItem>) {
     let question = brief.question.trim_matches(|c: char| !c.is_alphanumeric());
     let mut asks = vec![brief.question.clone()];
-    asks.extend(brief.subjects.iter().filter(|subject| *subject != question).take(2).cloned());
+    let is_wide = |subject: &&String| *subject != question && subject.contains(' ');
+    asks.extend(brief.subjects.iter().filter(is_wide).take(2).cloned());
     for text in asks {
         items.push(ChecklistItem {
             id: ItemId::new(items.len() as u32 + 1),

@@ -343,9 +343,14 @@ fn rank_for_part<'a>(
         let text = &it.point.text;
         let lower = spaced(text);
         let relevance = scorer.part_relevance(item, text);
-        let fit = kind_fit(kind, &asked, text, &lower)?;
+        // The kind of the part may have lists, though that of the question has none.
+        let first = &notes.evidence[it.point.evidence[0]];
+        let listed = it.listed || scorer.is_listed_member(first) && is_free_form(kind);
+        let least = if listed { LISTED_MEMBER_FIT } else { 0.0 };
+        let fit = kind_fit(kind, &asked, text, &lower)?.max(least);
         let early = scorer.begins_with_part(item, text);
-        let mut it = RankedPoint { relevance, fit, share: relevance, early, has_head: true, ..*it };
+        let mut it =
+            RankedPoint { relevance, fit, share: relevance, early, listed, has_head: true, ..*it };
         it.worth = answer_score(kind, &asked, &it, &lower)?;
         ranked.push(it);
     }

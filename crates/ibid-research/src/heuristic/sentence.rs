@@ -137,8 +137,9 @@ fn is_short_step(
     let names_code = || text.ends_with(':') && next.is_some_and(|it| it.kind == BlockKind::Code);
     kind == BlockKind::ListItem
         && seen.words >= MIN_STEP_WORDS
-        && (ends_like_a_sentence(text) || names_code())
-        && is_imperative(&without_lead(text, words).to_lowercase(), words)
+        && (names_code()
+            || ends_like_a_sentence(text)
+                && is_imperative(&without_lead(text, words).to_lowercase(), words))
 }
 
 /// Whether it is a short but whole statement: "It draws 280 watts.", "Cockerels are not allowed."
@@ -384,7 +385,11 @@ pub(crate) fn claim_text(text: &str, words: &SentenceWords) -> String {
     } else {
         sentence_case(bare)
     };
-    if !claim.ends_with(['.', '!', '?', '。', '！', '…', '।', '"', '”', ')', ':']) {
+    // Code that ends a step has no full stop.
+    let ends_with_code = text.contains(":\n");
+    if !ends_with_code
+        && !claim.ends_with(['.', '!', '?', '。', '！', '…', '।', '"', '”', ')', ':'])
+    {
         claim.push('.');
     }
     if claim.ends_with(':') {

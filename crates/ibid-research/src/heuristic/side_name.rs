@@ -36,25 +36,22 @@ impl SideName {
 
     /// Whether `text` names it: "a cool roof", and not "roofs cool the rooms".
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        !self.places(text).is_empty()
+        !self.positions(text).is_empty()
     }
 
     /// Whether `text` says something of it: "a green roof costs more", and not "panels above a green roof yield more".
     pub(crate) fn is_subject_in(&self, text: &str) -> bool {
-        const PLACES: [&str; 12] = [
-            "above", "under", "below", "beneath", "over", "on", "of", "beside", "with", "in",
-            "for", "than",
-        ];
+        const SPATIAL_PREPOSITIONS: [&str; 5] = ["above", "under", "below", "beneath", "beside"];
         let words = tokens(text);
-        self.places(text).into_iter().any(|at| {
+        self.positions(text).into_iter().any(|at| {
             let before = words[..at].iter().rev().map(|token| token.text.as_str());
             let mut before = before.skip_while(|word| matches!(*word, "a" | "an" | "the"));
-            before.next().is_none_or(|word| !PLACES.contains(&word))
+            before.next().is_none_or(|word| !SPATIAL_PREPOSITIONS.contains(&word))
         })
     }
 
     /// The positions in the words of `text` at which its name begins.
-    fn places(&self, text: &str) -> Vec<usize> {
+    fn positions(&self, text: &str) -> Vec<usize> {
         let words = tokens(text);
         let stems: Vec<String> = words.iter().map(|token| stem(&token.text)).collect();
         let named = |at: &usize| {

@@ -389,8 +389,8 @@ pub(crate) fn phrases() -> Result<&'static Phrases> {
 /// Words of questions in one language; see `languages.toml`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LanguageWords {
-    pub(crate) common: BTreeSet<String>,
-    pub(crate) also_common: BTreeSet<String>,
+    pub(crate) stop_words: BTreeSet<String>,
+    pub(crate) shared_stop_words: BTreeSet<String>,
     pub(crate) quantity: Vec<String>,
     pub(crate) when: Vec<String>,
     pub(crate) who: Vec<String>,
@@ -400,8 +400,9 @@ pub(crate) struct LanguageWords {
     pub(crate) definition: Vec<String>,
     pub(crate) yes_no: Vec<String>,
     pub(crate) how: Vec<String>,
-    pub(crate) doers: Vec<String>,
-    pub(crate) infinitives: Vec<String>,
+    pub(crate) subject_pronouns: Vec<String>,
+    pub(crate) infinitive_endings: Vec<String>,
+    pub(crate) naming: Vec<String>,
 }
 
 /// The contents of `languages.toml`, by two-letter code.

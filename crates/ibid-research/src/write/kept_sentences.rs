@@ -64,9 +64,9 @@ pub(super) fn cut_irrelevant(
                 && is_of_procedure(scorer, notes, section.item, &line);
             let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
-            // What a thing costs is nothing on how to build it.
+            // A section on how to build a thing does not say what it costs.
             let near = near
-                && (kind != QuestionKind::HowTo
+                && (kinds[at] != QuestionKind::HowTo
                     || is_of_procedure(scorer, notes, section.item, &line));
             if is_step {
                 kept.push((line, 1.0));
@@ -77,7 +77,7 @@ pub(super) fn cut_irrelevant(
                 cut += 1;
             }
         }
-        cut += drop_other_kinds(kinds[at], section.item, &mut kept, scorer);
+        cut += drop_other_kinds(kinds[at], section.item, &mut kept, (notes, scorer));
         // A sentence on the subject alone stands only where none says more.
         let least = kept.iter().map(|(_, share)| *share).fold(0.0, f32::max) * MIN_ASPECT_SHARE;
         let before = kept.len();
@@ -91,23 +91,32 @@ pub(super) fn cut_irrelevant(
     Ok(cut)
 }
 
-/// Drops what belongs to another side of a comparison, and elsewhere what other things of the kind cost or do, unless nothing else is
-/// said. Returns how many sentences that are.
+/// Drops the sentences on another side of a comparison than that of `item`, and, where a question asks about one thing, those on other
+/// things of its kind, unless nothing else is left. Returns the number of dropped sentences.
 fn drop_other_kinds(
     kind: QuestionKind,
     item: Option<ItemId>,
     kept: &mut Vec<(DraftLine, f32)>,
-    scorer: &mut RelevanceScorer,
+    (notes, scorer): (&EvidenceStore, &mut RelevanceScorer),
 ) -> u32 {
+    let mut is_other = |line: &DraftLine| match kind {
+        QuestionKind::Comparison => scorer.is_on_other_side(item, &line.text),
+        // A step need not name the thing: "Check that the flat roof can carry it."
+        QuestionKind::HowTo => false,
+        _ => scorer.is_on_another_kind(&line.text, &cited_titles(notes, line)),
+    };
     let before = kept.len();
-    if kind == QuestionKind::Comparison {
-        kept.retain(|(line, _)| !scorer.is_on_other_side(item, &line.text));
-        return (before - kept.len()) as u32;
-    }
     let (others, own): (Vec<_>, Vec<_>) =
-        std::mem::take(kept).into_iter().partition(|it| scorer.is_on_another_kind(&it.0.text));
+        std::mem::take(kept).into_iter().partition(|it| is_other(&it.0));
     *kept = if own.is_empty() { others } else { own };
     (before - kept.len()) as u32
+}
+
+/// The titles of the pages that a line cites.
+fn cited_titles(notes: &EvidenceStore, line: &DraftLine) -> String {
+    let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+    let titles = cited.filter_map(|it| notes.source(it.source)).map(|it| it.title.as_str());
+    titles.collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a step is one of what is asked: it says so, or the title of a page that it is from does. A step of another procedure
@@ -118,9 +127,7 @@ fn is_of_procedure(
     item: Option<ItemId>,
     line: &DraftLine,
 ) -> bool {
-    let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
-    let titles = cited.filter_map(|it| notes.source(it.source)).map(|it| it.title.as_str());
-    let text = titles.chain([line.text.as_str()]).collect::<Vec<_>>().join(" ");
+    let text = format!("{} {}", cited_titles(notes, line), line.text);
     line.evidence.is_empty() || scorer.part_aspect_share(item, &text) > 0.0
 }
 
@@ -228,10 +235,19 @@ mod tests {
                 "An extensive green roof needs two visits a year, each of one hour per 100 square metres.",
                 "Roll out a protection mat of at least 300 grams per square metre.",
                 "What green roofs do is hide the leak.",
-                "Strengthening a timber roof costs 60 to 120 euros per square metre.",
             ],
         );
         assert_eq!(left.len(), 1, "{left:?}");
+        let left = kept(
+            "What does an extensive green roof cost per square metre?",
+            &[
+                "An extensive green roof costs 110 euros per square metre on average.",
+                "Maintenance of an extensive green roof costs 3.20 euros per square metre and year.",
+                "Strengthening a timber roof costs 60 to 120 euros per square metre.",
+                "A cool roof is a coating that costs 18 to 30 euros per square metre.",
+            ],
+        );
+        assert_eq!(left.len(), 2, "{left:?}");
     }
 
     #[test]

@@ -76,8 +76,9 @@ fn denies(text: &str) -> bool {
 }
 
 /// The one-line answer of a draft. In a report it says what the short answer says: a model's answer that no line of the short answer
-/// contains, and code's from other evidence, is replaced by the first of these lines if that is short enough, else left out. Checks and
-/// critics may have removed it from there. It cites only what the report cites.
+/// contains, and code's from other evidence, is replaced by the first of these lines if that is short enough; else the model's is left
+/// out. Checks and critics may have removed it from there. It cites only what the short answer cites, unless it is a bare figure or says
+/// yes or no.
 pub(crate) fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<DraftLine> {
     let mut answer = draft.answer.clone()?;
     if mode != OutputMode::Report || draft.short.is_empty() {
@@ -93,7 +94,10 @@ pub(crate) fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<Draft
             || draft.answer_by_code && draft.verdict.is_some();
         let first = &draft.short[0];
         let is_short = first.text.chars().count() <= ANSWER_CHARS;
-        return if is_bare { Some(answer) } else { is_short.then(|| first.clone()) };
+        return match is_bare || draft.answer_by_code && !is_short {
+            true => Some(answer),
+            false => is_short.then(|| first.clone()),
+        };
     };
     let cited: BTreeSet<EvidenceId> =
         draft.short.iter().flat_map(|it| it.evidence.clone()).collect();

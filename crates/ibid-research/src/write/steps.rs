@@ -1,76 +1,65 @@
-//! Steps that a model wrote down in the order in which it was shown them.
+//! Puts the steps that a model wrote into the order of their page.
 use ibid_core::Result;
-use ibid_core::domain::{EvidenceStore, PageHash, QuestionKind, SectionLayout};
+use ibid_core::domain::{Evidence, EvidenceStore, QuestionKind, SectionLayout};
 
 use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
-use crate::prompts;
 use crate::thresholds::MIN_STEP_FIT;
 
-/// Minimum number of steps of a page that make a procedure.
+/// Minimum number of steps of a section that are put in order.
 const MIN_STEPS: usize = 3;
 
-/// Numbers the steps of sections that answer how something is done, those of a page in its order; a page is one procedure. What is no
-/// step, or the only one of its page, goes to a section of its own.
+/// Puts the steps of each section that answers how something is done, and cites one page for all of them, into the order of that page.
+/// A line that is no step stays behind the step that it followed. A section of steps alone is numbered.
 pub(super) fn order_steps(
     kind: QuestionKind,
-    sections: &mut Vec<DraftSection>,
+    sections: &mut [DraftSection],
     notes: &EvidenceStore,
     scorer: &RelevanceScorer,
 ) -> Result<()> {
-    let mut rest = Vec::new();
     for section in sections.iter_mut() {
-        let part = section.item.and_then(|item| scorer.part_question(item));
-        if part.map_or(kind, |part| part.0) == QuestionKind::HowTo {
-            let (procedures, others) = procedures(section.paragraphs.concat(), notes)?;
-            if !procedures.is_empty() {
-                section.layout = SectionLayout::Steps;
-                section.paragraphs = procedures;
-                rest.extend(others);
-            }
+        let Some(item) = section.item else { continue };
+        let kind = scorer.part_question(item).map_or(kind, |part| part.0);
+        if kind == QuestionKind::HowTo
+            && let Some((lines, only_steps)) = in_page_order(section.paragraphs.concat(), notes)?
+        {
+            section.paragraphs = vec![lines];
+            section.layout = if only_steps { SectionLayout::Steps } else { SectionLayout::Prose };
         }
-    }
-    if !rest.is_empty() {
-        sections.push(DraftSection {
-            title: prompts::phrases()?.synthesis.further.clone(),
-            item: None,
-            layout: SectionLayout::List,
-            paragraphs: vec![rest],
-        });
     }
     Ok(())
 }
 
-/// The steps of each page that has several, in its order, and the other lines.
-fn procedures(
+/// The lines in the order of the one page that all steps cite, and whether all of them are steps. `None` for few steps, and for steps
+/// of several pages.
+fn in_page_order(
     lines: Vec<DraftLine>,
     notes: &EvidenceStore,
-) -> Result<(Vec<Vec<DraftLine>>, Vec<DraftLine>)> {
-    let mut pages: Vec<(PageHash, Vec<(usize, DraftLine)>)> = Vec::new();
-    let mut others = Vec::new();
+) -> Result<Option<(Vec<DraftLine>, bool)>> {
+    let mut opening: Vec<DraftLine> = Vec::new();
+    let mut steps: Vec<(&Evidence, Vec<DraftLine>)> = Vec::new();
+    let mut only_steps = true;
     for line in lines {
         let fit = kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?;
-        let mut cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
-        match cited.next().filter(|_| fit >= MIN_STEP_FIT) {
-            None => others.push(line),
-            Some(evidence) => {
-                let passage = &evidence.passage;
-                match pages.iter_mut().find(|(page, _)| page == passage.page()) {
-                    Some((_, own)) => own.push((passage.first(), line)),
-                    None => pages.push((passage.page().clone(), vec![(passage.first(), line)])),
-                }
+        let first = line.evidence.first().copied();
+        let cited = notes.evidence.iter().find(|it| Some(it.id) == first);
+        match (cited.filter(|_| fit >= MIN_STEP_FIT), steps.last_mut()) {
+            (Some(evidence), _) => steps.push((evidence, vec![line])),
+            (None, last) => {
+                only_steps = false;
+                last.map_or(&mut opening, |last| &mut last.1).push(line);
             }
         }
     }
-    let mut procedures = Vec::new();
-    for (_, mut own) in pages {
-        own.sort_by_key(|(first, _)| *first);
-        let own = own.into_iter().map(|(_, line)| line);
-        if own.len() < MIN_STEPS { others.extend(own) } else { procedures.push(own.collect()) }
+    let one_page = |it: &(&Evidence, _)| it.0.passage.page() == steps[0].0.passage.page();
+    if steps.len() < MIN_STEPS || !steps.iter().all(one_page) {
+        return Ok(None);
     }
-    Ok((procedures, others))
+    steps.sort_by_key(|step| step.0.passage.first());
+    opening.extend(steps.into_iter().flat_map(|step| step.1));
+    Ok(Some((opening, only_steps)))
 }
 
 #[cfg(test)]
@@ -97,25 +86,25 @@ mod tests {
             it.passage = page.passage(nth, nth).unwrap();
             notes.evidence.push(it);
         }
+        notes.evidence.push(test_support::evidence(9, &[1]));
         let line = |nth: u32, text: &str| DraftLine {
             text: text.to_owned(),
             evidence: vec![EvidenceId::new(nth)],
         };
-        let lines = vec![
+        let mut lines = vec![
             line(3, sentences[2]),
             line(4, "An oak grows for two hundred years."),
             line(1, sentences[0]),
             line(2, sentences[1]),
         ];
-        let (steps, others) = procedures(lines.clone(), &notes).unwrap();
-        let texts =
-            |lines: &[DraftLine]| lines.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
-        assert_eq!(texts(&steps.concat()), sentences[..3]);
-        assert_eq!(texts(&others), ["An oak grows for two hundred years."]);
-        // Two are no procedure.
-        assert_eq!(
-            procedures(lines[..2].to_vec(), &notes).unwrap().0,
-            Vec::<Vec<DraftLine>>::new()
-        );
+        let texts = |lines: Vec<DraftLine>| lines.into_iter().map(|it| it.text).collect::<Vec<_>>();
+        let (ordered, only_steps) = in_page_order(lines.clone(), &notes).unwrap().unwrap();
+        assert!(!only_steps);
+        let oak = "An oak grows for two hundred years.";
+        assert_eq!(texts(ordered), [sentences[0], sentences[1], sentences[2], oak]);
+        // Two are no procedure, and steps of two pages have no order that a page gives.
+        assert_eq!(in_page_order(lines[..2].to_vec(), &notes).unwrap(), None);
+        lines.push(line(9, "Water the tree."));
+        assert_eq!(in_page_order(lines, &notes).unwrap(), None);
     }
 }

@@ -89,8 +89,7 @@ impl App {
         self.checked_providers(&self.resolve_question(question)?, self.owner.as_ref()).await
     }
 
-    /// Resumes an interrupted run, or one that failed only because of the set-up, which may be mended now. For another run that has
-    /// ended it makes no call: the handle returns the stored result.
+    /// Resumes an interrupted run. For an ended run it makes no call: the handle returns the stored result.
     ///
     /// # Errors
     /// `NotFound` for an unknown run, `Transient` when a process works on it already.
@@ -104,7 +103,7 @@ impl App {
         let log = self.open_log(run, &store, &past);
         let events = log.subscribe();
         let known = Run::from_events(run.clone(), &past);
-        if known.status.ended() && !known.failed_in_setup() {
+        if known.status.ended() {
             lease.release();
             let mut work = JoinSet::new();
             work.spawn(async { Ok(known) });

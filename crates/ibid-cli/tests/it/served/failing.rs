@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::Served;
 use super::people::{asked, user};
-use crate::cli::{ASKED, Outcome, TestHome};
+use crate::cli::{ASKED, TestHome};
 use crate::fetch::Site;
 use crate::model::http::{answer, read_request};
 
@@ -274,36 +274,4 @@ async fn whoever_runs_the_server_alone_sees_all_of_it() {
     // So does the command line.
     let told = desk.ibid(&["show", "last", "--egress", "--json"]);
     assert!(told.out.contains(&format!("127.0.0.1:{port}")), "{}", told.out);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_failed_for_the_set_up_goes_on_once_that_is_mended() {
-    let desk = TestHome::new();
-    let cache = desk.path("cache");
-    // What is no database cannot be opened as one.
-    desk.write("cache/web.db/in-the-way", "");
-    let bob = user(&desk, "bob", &[]);
-    let with = [
-        ("IBID_TOKEN", OPERATOR),
-        ("IBID_ENGINES", "searxng"),
-        ("SEARXNG_URL", "http://127.0.0.1:9"),
-        ("IBID_ALLOW_NET", "127.0.0.0/8"),
-        ("IBID_CACHE_DIR", cache.to_str().unwrap()),
-    ];
-    let served = Served::start(&desk, &with);
-    let body = json!({"question": ASKED});
-    let it = asked(&served, "POST", "/v1/runs?wait=55", Some(&bob), Some(&body)).await;
-    let run = it.json();
-    assert_eq!(run["status"], "failed", "{run}");
-    assert!(!it.body.contains("web.db"), "{run}");
-    served.stop().await;
-    std::fs::remove_dir_all(cache.join("web.db")).unwrap();
-    let resume = ["resume", run["id"].as_str().unwrap(), "--json", "-q"];
-    let told = desk.command(&resume).envs(with).output().unwrap();
-    let told = Outcome::from(told).json();
-    assert_eq!(told["status"], "completed", "{told}");
-    assert!(
-        told["is_error"] == false && told["result"].as_str().unwrap().contains("56 %"),
-        "{told}"
-    );
 }

@@ -33,21 +33,21 @@ pub(super) fn opening<'a>(
         return Ok(None);
     };
     let asked = format!("What is {subject}?");
-    let mut best: Option<(f32, &ClaimCluster)> = None;
     for point in points.iter().filter(|point| point.words <= OPENING_WORDS) {
-        if opens_with(&point.text, subject) {
-            let fit =
-                kind_fit(QuestionKind::Definition, &asked, &point.text, &spaced(&point.text))?;
-            if fit >= MIN_DEFINITION_FIT && best.is_none_or(|(known, _)| fit > known) {
-                best = Some((fit, point));
-            }
+        let lower = spaced(&point.text);
+        // "Consists of" and "belongs to" describe what is known already.
+        let says_what = [" is ", " are ", " was ", " were ", " refers to ", " means "];
+        if opens_with(&point.text, subject)
+            && says_what.iter().any(|verb| lower.contains(verb))
+            && kind_fit(QuestionKind::Definition, &asked, &point.text, &lower)?
+                >= MIN_DEFINITION_FIT
+        {
+            // If the report has it already, a further one adds nothing.
+            let is_new = used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY);
+            return Ok(is_new.then_some(point));
         }
     }
-    // Where the report has the best, the next best only says less.
-    let is_new = |point: &ClaimCluster| {
-        used.iter().all(|it| jaccard(it, &point.ids) <= MAX_ANSWER_SIMILARITY)
-    };
-    Ok(best.map(|(_, point)| point).filter(|point| is_new(point)))
+    Ok(None)
 }
 
 /// Whether `text` begins with `subject` alone, with or without an article: "a green roof is", and not "an intensive green roof

@@ -1,5 +1,5 @@
 //! What a sentence is scored against for each item of the plan.
-use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::question_kind::question_kind;
 use crate::heuristic::side_name::SideName;
 use crate::prompts;
@@ -29,6 +29,11 @@ pub(super) struct ItemMatcher {
 }
 
 impl ItemMatcher {
+    /// Whether a heading asks, in the same words, what it asks.
+    pub(super) fn is_asked_by(&self, heading: &str) -> bool {
+        spaced(heading) == spaced(&self.question_text)
+    }
+
     /// The name of the side that it is for, among `names`.
     pub(super) fn side_name<'n>(&self, names: &'n [SideName]) -> Option<&'n SideName> {
         names.iter().find(|name| name.is_in(&self.side_text))

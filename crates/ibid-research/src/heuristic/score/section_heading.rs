@@ -78,6 +78,10 @@ impl RelevanceScorer {
         if !asked.is_empty() && asked.is_subset(&codes(heading)) {
             return TITLE_ASPECT_WEIGHT;
         }
+        // "How to use Terraform" asks a part of "what is Terraform and how to use it".
+        if self.item_matchers.iter().any(|it| it.core && it.is_asked_by(heading)) {
+            return WHOLE_QUESTION;
+        }
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
         let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
         let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;

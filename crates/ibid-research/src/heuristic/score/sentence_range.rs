@@ -12,6 +12,8 @@ const WIDENED_WORDS: usize = 70;
 const MAX_ANTECEDENTS: usize = 3;
 /// Maximum number of words of a label that a paragraph begins with.
 const MAX_LABEL_WORDS: usize = 4;
+/// Maximum number of bytes of a line of code that is quoted with the step that it belongs to.
+const MAX_CODE_BYTES: usize = 160;
 /// How a step begins that goes on with the one before it.
 const NEXT_STEP: &str = "Then ";
 
@@ -50,7 +52,7 @@ impl SentenceRange {
         let Candidate { page, n, .. } = candidate;
         let mut span = SentenceRange {
             first: n,
-            last: n,
+            last: last_of_code(page, n),
             ids: candidate.ids.to_vec(),
             seen: candidate.seen,
             fit: candidate.fit,
@@ -86,6 +88,17 @@ impl SentenceRange {
         span.seen = SentenceText::new(&joined);
         (span.seen.words <= WIDENED_WORDS).then_some(span)
     }
+}
+
+/// The line of code that sentence `n` leads to, "Initialise the folder:"; `n` itself if there is none, or more than one line.
+fn last_of_code(page: &Page, n: usize) -> usize {
+    let is_code = |at: usize| page.sentences().get(at).is_some_and(|it| it.kind == BlockKind::Code);
+    if !page.sentence(n).trim_end().ends_with(':') || !is_code(n + 1) {
+        return n;
+    }
+    let line = page.sentence(n + 1).trim_end();
+    let is_longer = line.contains('\n') || is_code(n + 2) && same_block(page, n + 1, n + 2);
+    if is_longer || line.len() > MAX_CODE_BYTES { n } else { n + 1 }
 }
 
 /// Whether sentence `n` is a step that goes on with the one before it.

@@ -240,8 +240,12 @@ impl RelevanceScorer {
         if items.is_empty() {
             return Ok(None);
         }
-        let claim = (span.first..=n)
+        let claim = (span.first..n)
             .map(|nth| claim_text(page.sentence(nth), words))
+            .chain([claim_text(
+                &(n..=span.last).map(|nth| page.sentence(nth)).collect::<Vec<_>>().join("\n"),
+                words,
+            )])
             .collect::<Vec<_>>()
             .join(" ");
         let claim = match span.heading {
@@ -258,7 +262,7 @@ impl RelevanceScorer {
         self.copy_similarity(&around.compared, &claim);
         Ok(Some(SentenceMatch {
             first: span.first,
-            last: n,
+            last: span.last,
             heading: span.heading,
             stance,
             doubt: has_doubt_words(&span.seen.spaced, words),
@@ -398,8 +402,8 @@ impl RelevanceScorer {
         let mut fit = kind_fit(item_matcher.kind, &item_matcher.question_text, text, spaced)?;
         let kind = item_matcher.kind;
         let headed = match item_matcher.facet {
-            Some(_) => Self::told_under_heading(kind, view.headed, fit >= MIN_ANSWER_FIT),
-            None => 0.0,
+            None if !item_matcher.is_asked_by(view.heading_text) => 0.0,
+            _ => Self::told_under_heading(kind, view.headed, fit >= MIN_ANSWER_FIT),
         };
         if item_matcher.kind == QuestionKind::Comparison
             && !self.apart.iter().all(|it| it.is_in(text))

@@ -92,8 +92,11 @@ impl RelevanceScorer {
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
+        // "Better survival?" is denied by "poor survival", and "a positive regulator" by "a negative regulator".
+        let is_opposite = opposes(&claim.asked, spaced, words);
         // "Do panels work better above plants?" is answered by what compares.
-        let asks_more = words.comparing.any_in(&claim.asked) && !words.comparing.any_in(spaced);
+        let asks_more =
+            words.comparing.any_in(&claim.asked) && !words.comparing.any_in(spaced) && !is_opposite;
         if asks_more || tells_fiction(text, words) {
             return Stance::Neutral;
         }
@@ -106,7 +109,7 @@ impl RelevanceScorer {
         let end = asserted.find(clause).map_or(spaced.len(), |at| at + clause.len());
         let ids = self.ids(&spaced[..end]);
         let names = |object: &u32| self.match_strength(*object, &ids) >= MIN_WORD_MATCH;
-        if !claim.objects.is_empty() && !claim.objects.iter().any(names)
+        if !claim.objects.is_empty() && !claim.objects.iter().any(names) && !is_opposite
             || !claim.all_words.iter().all(names)
         {
             return Stance::Neutral;
@@ -120,6 +123,9 @@ impl RelevanceScorer {
             && !claim.verb.is_some_and(|verb| self.has_only_as_noun(verb, clause));
         if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
+        }
+        if claim.asks_only && has_exception(&claim.asked, clause) {
+            return Stance::Against;
         }
         let denials = self.denials(claim, clause) + usize::from(has_qualified_denial(clause));
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
@@ -262,6 +268,16 @@ fn has_qualified_denial(clause: &str) -> bool {
     after_not || later
 }
 
+/// Whether a clause has a case without what the question asks if it is always there: "without epilepsy" of "only with epilepsy".
+fn has_exception(asked: &str, clause: &str) -> bool {
+    let after = |text: &str, word: &str| {
+        let rest = text.split_once(word)?.1;
+        tokens(rest).into_iter().find(|it| !is_stop_word(&it.text)).map(|it| stem(&it.text))
+    };
+    let with = after(asked, " with ");
+    with.is_some() && with == after(clause, " without ")
+}
+
 /// Whether the sentence has the opposite of a word where the question has that word: "better" and "poor",
 /// "dependence" and "independence".
 fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
@@ -318,6 +334,21 @@ mod tests {
             (
                 "Do green roofs leak more often than bare roofs?",
                 "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
+                Stance::Against,
+            ),
+            (
+                "Is gravel associated with better drainage?",
+                "Gravel under a lawn is associated with poor drainage.",
+                Stance::Against,
+            ),
+            (
+                "Is moss a positive sign on a lawn?",
+                "Moss is a negative sign on every lawn.",
+                Stance::Against,
+            ),
+            (
+                "Do cracks in a wall only cause trouble with rain?",
+                "Cracks in a wall cause trouble without rain, too.",
                 Stance::Against,
             ),
             (

@@ -45,37 +45,43 @@ impl RelevanceScorer {
         }
         let words = tokens(text);
         let pairs = std::mem::take(&mut self.pairs);
+        // "Do green roofs leak more than bare roofs" asks about both.
+        let asked: Vec<u32> = pairs.iter().map(|pair| self.lexicon.id(&pair.0)).collect();
         let found = pairs.iter().any(|(which, kind)| {
             let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
             self.match_strength(which, wide) < MIN_WORD_MATCH
-                && words.windows(2).any(|window| {
+                && words.windows(2).enumerate().any(|(at, window)| {
                     let beside = text[window[0].span.end..window[1].span.start].trim().is_empty();
+                    // "A cool roof", and not "green roofs cool roofs".
+                    let by_article = at
+                        .checked_sub(1)
+                        .is_some_and(|at| matches!(words[at].text.as_str(), "a" | "an" | "the"));
                     let names_one = !is_stop_word(&window[0].text)
                         && content_weight(text, &window[0]) >= 1.0
-                        && !is_verb(&window[0].text);
-                    beside && names_one && self.lexicon.id(&window[1].text) == kind
+                        && (by_article || !is_verb(&window[0].text));
+                    beside
+                        && names_one
+                        && self.lexicon.id(&window[1].text) == kind
+                        && !asked.contains(&self.lexicon.id(&window[0].text))
                 })
         });
         self.pairs = pairs;
         found
     }
 
-    /// Whether a sentence that stands alone is about another thing of a kind that the question names: a timber roof, where green roofs
-    /// are asked about.
-    pub(crate) fn is_on_another_kind(&mut self, text: &str) -> bool {
-        let own = self.ids(text);
-        self.names_another_kind(text, &own)
+    /// Whether a sentence of pages with these `titles` is about another thing of a kind that the question names: a timber roof, where
+    /// green roofs are asked about.
+    pub(crate) fn is_on_another_kind(&mut self, text: &str, titles: &str) -> bool {
+        let wide = self.ids(&format!("{titles} {text}"));
+        self.names_another_kind(text, &wide)
     }
 
-    /// Whether a sentence that stands alone is about another side of a comparison than `item`, or about neither where the item is for
-    /// both.
+    /// Whether a sentence that stands alone names another side of a comparison than that of `item`, and not that.
     pub(crate) fn is_on_other_side(&self, item: Option<ItemId>, text: &str) -> bool {
         let names_side = || self.apart.iter().any(|name| name.is_in(text));
         let side = self.item_matchers.iter().find(|it| Some(it.item) == item && it.side);
-        match side.and_then(|it| it.side_name(&self.apart)) {
-            Some(own) => !own.is_in(text) && names_side(),
-            None => self.apart.len() >= 2 && !names_side(),
-        }
+        let own = side.and_then(|it| it.side_name(&self.apart));
+        own.is_some_and(|own| !own.is_in(text) && names_side())
     }
 
     /// The words that tell the question's subjects from others of their kind: "prostate" of prostate cancer.

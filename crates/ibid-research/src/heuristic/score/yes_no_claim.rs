@@ -130,7 +130,9 @@ fn yes_no_verb(asked: &str) -> Option<String> {
 /// What a yes-or-no question asks of its subject, in lower case: "bad" of "are roofs bad for panels", "cool" of "do roofs cool
 /// cities".
 fn predicate(brief: &Brief) -> Option<String> {
-    let words = tokens(&brief.question);
+    // "G-quadruplexes (G4)": what stands in brackets names the subject again.
+    let question = without_brackets(&brief.question);
+    let words = tokens(&question);
     let (first, rest) = words.split_first()?;
     if !COPULAS.contains(&first.text.as_str()) && !HELPING_VERBS.contains(&first.text.as_str()) {
         return None;
@@ -141,11 +143,32 @@ fn predicate(brief: &Brief) -> Option<String> {
         .skip_while(|it| is_stop_word(&it.text))
         .take_while(|it| !is_stop_word(&it.text));
     let is_plural = |it: &&Token| {
-        let is_name = brief.question[it.span.clone()].starts_with(char::is_uppercase);
+        let is_name = question[it.span.clone()].starts_with(char::is_uppercase)
+            && question[it.span.clone()].chars().nth(1) != Some('-');
         it.text.ends_with('s') && !it.text.ends_with("ss") && !is_name
     };
     run.find(is_plural)?;
-    run.next().map(|it| it.text.clone())
+    let (asked, next) = (run.next()?, run.next());
+    // "Possible drug targets" are asked for as drug targets.
+    let is_vague = VAGUE_ADJECTIVES.contains(&asked.text.as_str());
+    Some(next.filter(|_| is_vague).unwrap_or(asked).text.clone())
+}
+
+/// Adjectives before what a question asks its subject to be, for which sources use one another.
+const VAGUE_ADJECTIVES: [&str; 8] =
+    ["possible", "potential", "promising", "good", "useful", "effective", "viable", "suitable"];
+
+/// `text` without what stands in round brackets.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_i32;
+    text.chars()
+        .map(|c| {
+            depth += i32::from(c == '(');
+            let inside = depth > 0;
+            depth -= i32::from(c == ')' && depth > 0);
+            if inside { ' ' } else { c }
+        })
+        .collect()
 }
 
 /// The relation that a question asks about, and the content words of what its subject is to be related to, in lower case:

@@ -21,7 +21,7 @@ pub(super) fn object(
     scorer: &mut RelevanceScorer,
 ) -> Vec<ProposedPatch> {
     let replaced = superseded_sources(&research.notes.sources, question);
-    let mut proposed = missing_sections(draft, research, &replaced);
+    let mut proposed = missing_sections(draft, research, &replaced, scorer);
     proposed.extend(missing_answers(draft, research, &replaced, scorer));
     proposed.extend(repeated_lines(draft));
     proposed.extend(better_answer(draft, scorer));
@@ -33,16 +33,22 @@ fn missing_sections(
     draft: &ReportDraft,
     research: DraftResearch<'_>,
     replaced: &BTreeSet<SourceId>,
+    scorer: &mut RelevanceScorer,
 ) -> Vec<ProposedPatch> {
     let is_written = |title: &str| draft.sections.iter().any(|section| section.title == title);
     let outlined = research.outline.sections().iter();
     let missing = outlined.filter(|it| !it.items.is_empty() && !is_written(&it.title));
     let patch = missing.filter_map(|section| {
-        let stands = |id: &&EvidenceId| {
-            let evidence = research.notes.evidence.iter().find(|it| it.id == **id);
-            evidence.is_some_and(|it| !replaced.contains(&it.source)) && !is_cited(draft, **id)
+        let mut serves = |it: &Evidence| {
+            let title = research.notes.source(it.source).map_or("", |source| source.title.as_str());
+            section.items.iter().any(|item| scorer.serves_item(*item, title, &it.claim))
         };
-        let best = section.evidence.iter().find(stands)?;
+        let mut stands = |id: &&EvidenceId| {
+            let evidence = research.notes.evidence.iter().find(|it| it.id == **id);
+            evidence.is_some_and(|it| !replaced.contains(&it.source) && serves(it))
+                && !is_cited(draft, **id)
+        };
+        let best = section.evidence.iter().find(|id| stands(id))?;
         Some(ProposedPatch {
             critic: Critic::Coverage,
             by: None,

@@ -1,6 +1,7 @@
 //! All text templates in one place: the phrases of the heuristics, and the prompts.
 //!
 //! The text is in the files beside this one; here it gets its types.
+mod languages;
 mod phrase_set;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +9,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+pub(crate) use languages::{LanguageWords, language_words};
 pub(crate) use phrase_set::PhraseSet;
 
 use crate::ask::template::one_line;
@@ -384,32 +386,6 @@ pub(crate) fn table_words() -> Result<&'static TableWords> {
 pub(crate) fn phrases() -> Result<&'static Phrases> {
     static WORDS: OnceLock<std::result::Result<Phrases, String>> = OnceLock::new();
     parse_toml(&WORDS, include_str!("phrases.toml"), "phrases.toml")
-}
-
-/// Words of questions in one language; see `languages.toml`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct LanguageWords {
-    pub(crate) stop_words: BTreeSet<String>,
-    pub(crate) shared_stop_words: BTreeSet<String>,
-    pub(crate) quantity: Vec<String>,
-    pub(crate) when: Vec<String>,
-    pub(crate) who: Vec<String>,
-    pub(crate) r#where: Vec<String>,
-    pub(crate) why: Vec<String>,
-    pub(crate) list: Vec<String>,
-    pub(crate) definition: Vec<String>,
-    pub(crate) yes_no: Vec<String>,
-    pub(crate) how: Vec<String>,
-    pub(crate) subject_pronouns: Vec<String>,
-    pub(crate) infinitive_endings: Vec<String>,
-    pub(crate) naming: Vec<String>,
-}
-
-/// The contents of `languages.toml`, by two-letter code.
-pub(crate) fn language_words() -> Result<&'static BTreeMap<String, LanguageWords>> {
-    static WORDS: OnceLock<std::result::Result<BTreeMap<String, LanguageWords>, String>> =
-        OnceLock::new();
-    parse_toml(&WORDS, include_str!("languages.toml"), "languages.toml")
 }
 
 /// The grammar of sentences that direct writers, searchers or judges.

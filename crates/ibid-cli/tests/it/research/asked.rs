@@ -237,7 +237,7 @@ fn steps_in_the_documentation_of_a_program_are_told_with_their_commands() {
         "docs/stonewall.md",
         "# First steps with Stonewall\n\nStonewall is a program that keeps copies of folders on another machine.\n\n\
          ## How to use Stonewall\n\n1. Install the package:\n\n```\napt install stonewall\n```\n\n\
-         2. Name the folder to keep:\n\n```\nstonewall keep /srv\n```\n\n\
+         2. Choose a place:\n\n```\nstonewall add /srv\n```\n\n\
          3. Show what will be copied:\n\n```\nstonewall plan\n```\n\n4. Begin:\n\n```\nstonewall run\n```\n",
     );
     let docs = desk.docs();
@@ -247,7 +247,7 @@ fn steps_in_the_documentation_of_a_program_are_told_with_their_commands() {
         told.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
     for step in [
         "1. Install the package: apt install stonewall [",
-        "2. Name the folder to keep: stonewall keep /srv [",
+        "2. Choose a place: stonewall add /srv [",
         "3. Show what will be copied: stonewall plan [",
     ] {
         assert!(steps.iter().any(|line| line.starts_with(step)), "{step}: {told}");

@@ -4,10 +4,13 @@ use super::item_matchers::ItemMatcher;
 use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
+use crate::heuristic::answer_shape::cue_fit;
 use crate::heuristic::intake::{content_weight, is_verb};
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::question_kind::question_kind;
 use crate::thresholds::{
-    ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
+    ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_FACET_CUE_FIT, MIN_PART_OVERLAP,
+    MIN_VERB_MATCH, MIN_WORD_MATCH,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, ChecklistItem, ItemId, QuestionKind};
@@ -82,6 +85,24 @@ impl RelevanceScorer {
         let side = self.item_matchers.iter().find(|it| Some(it.item) == item && it.side);
         let own = side.and_then(|it| it.side_name(&self.apart));
         own.is_some_and(|own| !own.is_in(text) && names_side())
+    }
+
+    /// Whether a sentence of pages with these `titles` may be all that is told on an item: it has the form that a facet asks for and, with
+    /// the titles, what is asked of the subject; it is on the side that the item is for, or on both sides that are compared.
+    pub(crate) fn serves_item(&mut self, item: ItemId, titles: &str, text: &str) -> bool {
+        let Some(matcher) = self.item_matchers.iter().find(|it| it.item == item) else {
+            return true;
+        };
+        let (core, kind) = (matcher.core, matcher.kind);
+        let is_formed = matcher
+            .facet
+            .is_none_or(|facet| core || cue_fit(facet, text, &spaced(text)) >= MIN_FACET_CUE_FIT);
+        if kind == QuestionKind::Comparison {
+            let names = self.apart.iter().filter(|name| name.is_in(text)).count();
+            let sides = if core { self.apart.len() } else { self.apart.len().min(1) };
+            return is_formed && names >= sides && !self.is_on_other_side(Some(item), text);
+        }
+        is_formed && (core || self.part_aspect_share(None, &format!("{titles} {text}")) > 0.0)
     }
 
     /// The words that tell the question's subjects from others of their kind: "prostate" of prostate cancer.

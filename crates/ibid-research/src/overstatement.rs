@@ -1,4 +1,5 @@
 //! Checks that a model's sentence says no more than its quotes.
+use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Brief, QuestionKind};
 
 use super::grounding::{
@@ -7,8 +8,8 @@ use super::grounding::{
 };
 use super::heuristic::language::{confident_language, language};
 
-/// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, or is in another language than the
-/// question of `brief`. Codes and names of the question count as known; its numbers and other words do not.
+/// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, is in another language than the question of
+/// `brief`, or only repeats it. Codes and names of the question count as known; its numbers and other words do not.
 pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
     let question = brief.question.as_str();
     // A comparison has two subjects.
@@ -25,10 +26,34 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || brief.kind == QuestionKind::YesNo && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)
         || is_other_language(text, brief)
+        || brief.kind != QuestionKind::YesNo && repeats_question(text, question)
+}
+
+/// Whether a text has no word of its own: "green roofs and cool roofs compare", for a question to compare them.
+fn repeats_question(text: &str, question: &str) -> bool {
+    let asked = content_stems(question);
+    let own = content_stems(text);
+    !own.is_empty() && own.iter().all(|stem| asked.contains(stem))
 }
 
 /// Whether a text is certainly in another language than the question.
 fn is_other_language(text: &str, brief: &Brief) -> bool {
     let other = confident_language(text).is_some_and(|text| text != brief.lang);
     other && language(&brief.question) == brief.lang
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::brief;
+
+    #[test]
+    fn a_sentence_that_only_repeats_the_question_says_nothing() {
+        let asked = brief("Compare green roofs with cool roofs");
+        let quote = ["A cool roof costs 18 euros, and a green roof costs 110 euros."];
+        assert!(overstates("Green roofs and cool roofs compare", &asked, &quote));
+        assert!(!overstates("A cool roof costs 18 euros.", &asked, &quote));
+        let asked = brief("Do cool roofs cost less?");
+        assert!(!overstates("Cool roofs cost less.", &asked, &["Cool roofs cost less."]));
+    }
 }

@@ -35,15 +35,23 @@ impl RelevanceScorer {
         stance
     }
 
-    /// The stance that a model gives a text, but no yes of one sentence that says "rarely pays".
-    pub(crate) fn checked_stance(&self, by_model: Stance, text: &str) -> Stance {
+    /// The stance that a model gives a text, but no yes of one sentence that says "rarely pays"; where the model gives none, the one that
+    /// its words have.
+    pub(crate) fn checked_stance(&mut self, by_model: Stance, text: &str) -> Stance {
         const RARE: [&str; 5] = ["rarely", "seldom", "hardly", "barely", "scarcely"];
         let (said, asked) = (spaced(text), spaced(&self.question_text));
         let is_rare = self.yes_no.is_some()
             && split_sentences(text).len() == 1
             && !has_phrase(&said, "hardly any doubt")
             && RARE.iter().any(|word| has_phrase(&said, word) && !has_phrase(&asked, word));
-        if is_rare && by_model == Stance::For { Stance::Neutral } else { by_model }
+        match by_model {
+            Stance::For if is_rare => Stance::Neutral,
+            Stance::Neutral => {
+                let ids = self.ids(text);
+                self.stance(text, &said, &ids)
+            }
+            stance => stance,
+        }
     }
 
     /// The stance of `sentences` of a page. `None` for what is no evidence: a yes or no of a work of fiction, and a yes that
@@ -316,11 +324,14 @@ mod tests {
     fn what_rarely_happens_is_no_yes_of_a_model() {
         let brief = brief("Do green roofs pay for their owners?");
         let plan = plan_from_brief(&brief).unwrap();
-        let scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        let of = |text| scorer.checked_stance(Stance::For, text);
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let mut of = |text| scorer.checked_stance(Stance::For, text);
         assert_eq!(of("A green roof rarely pays for its owner."), Stance::Neutral);
         assert_eq!(of("A green roof pays for its owner."), Stance::For);
         assert_eq!(of("A green roof pays for its owner. It rarely leaks."), Stance::For);
+        let told =
+            scorer.checked_stance(Stance::Neutral, "Green roofs do not pay for their owners.");
+        assert_eq!(told, Stance::Against);
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(super) fn cut_irrelevant(
     Ok(cut)
 }
 
-/// Drops the sentences on another side of a comparison than that of `item`, and, where a question asks about one thing, those on other
+/// Drops the sentences on another side of a comparison than that of `item`, all on one side where both are to be compared, and, where a question asks about one thing, those on other
 /// things of its kind, unless nothing else is left. Returns the number of dropped sentences.
 fn drop_other_kinds(
     kind: QuestionKind,
@@ -99,13 +99,19 @@ fn drop_other_kinds(
     kept: &mut Vec<(DraftLine, f32)>,
     (notes, scorer): (&EvidenceStore, &mut RelevanceScorer),
 ) -> u32 {
+    // Sentences on one side alone compare nothing; that side has a section of its own.
+    let sides = |line: &DraftLine| scorer.compared_sides(item, &line.text);
+    let named: BTreeSet<usize> = kept.iter().flat_map(|it| sides(&it.0)).collect();
+    let before = kept.len();
+    if kind == QuestionKind::Comparison && named.len() == 1 {
+        kept.retain(|it| sides(&it.0).is_empty());
+    }
     let mut is_other = |line: &DraftLine| match kind {
         QuestionKind::Comparison => scorer.is_on_other_side(item, &line.text),
         // A step need not name the thing: "Check that the flat roof can carry it."
         QuestionKind::HowTo => false,
         _ => scorer.is_on_another_kind(&line.text, &cited_titles(notes, line)),
     };
-    let before = kept.len();
     let (others, own): (Vec<_>, Vec<_>) =
         std::mem::take(kept).into_iter().partition(|it| is_other(&it.0));
     *kept = if own.is_empty() { others } else { own };
@@ -248,6 +254,15 @@ mod tests {
             ],
         );
         assert_eq!(left.len(), 2, "{left:?}");
+    }
+
+    #[test]
+    fn sentences_on_one_side_alone_compare_nothing() {
+        let green = "Green roofs keep half of the rain that falls on a roof.";
+        let cool = "Cool roofs keep nothing of the rain that falls on a roof.";
+        let asked = "Compare green roofs with cool roofs";
+        assert!(kept(asked, &[green, "Green roofs cost 110 euros."]).is_empty());
+        assert_eq!(kept(asked, &[green, cool]).len(), 2);
     }
 
     #[test]

@@ -87,6 +87,14 @@ impl RelevanceScorer {
         own.is_some_and(|own| !own.is_in(text) && names_side())
     }
 
+    /// Which sides of a comparison a sentence names, by their positions in the question, if `item` is to compare them.
+    pub(crate) fn compared_sides(&self, item: Option<ItemId>, text: &str) -> Vec<usize> {
+        let compares = |it: &ItemMatcher| Some(it.item) == item && it.core;
+        let names = self.apart.iter().enumerate().filter(|(_, name)| name.is_in(text));
+        let is_asked = self.item_matchers.iter().any(compares);
+        names.filter(|_| is_asked).map(|(nth, _)| nth).collect()
+    }
+
     /// Whether a sentence of pages with these `titles` may be all that is told on an item: it has the form that a facet asks for and, with
     /// the titles, what is asked of the subject; it is on the side that the item is for, or on both sides that are compared.
     pub(crate) fn serves_item(&mut self, item: ItemId, titles: &str, text: &str) -> bool {

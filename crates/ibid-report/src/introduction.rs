@@ -40,14 +40,19 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         it.sources.get(n.checked_sub(1)?)?.date.as_deref()
     };
     let dates: Option<Vec<&str>> = conflict.sides.iter().map(date).collect();
-    let newest = dates.and_then(|dates| {
+    let newest = dates.as_ref().and_then(|dates| {
         let last = dates.iter().max()?;
-        let mut with = says.iter().zip(&dates).filter(|(_, it)| *it == last);
+        let mut with = says.iter().zip(dates).filter(|(_, it)| *it == last);
         with.next().filter(|_| with.next().is_none()).map(|(says, _)| says)
     });
-    Some(match newest {
-        Some(newest) => format!("{given}; the most recent has {newest}."),
-        None => format!("{given}."),
+    // A reason other than their age settles more than which is newer.
+    let reason = conflict.likely.as_deref().map(|likely| likely.trim().trim_end_matches('.'));
+    let years: Vec<&str> = dates.iter().flatten().filter_map(|date| date.get(..4)).collect();
+    let by_age = |reason: &&str| years.iter().filter(|year| reason.contains(**year)).count() >= 2;
+    Some(match (reason.filter(|reason| !by_age(reason)), newest) {
+        (Some(reason), _) => format!("{given}. {}.", shown(reason)),
+        (None, Some(newest)) => format!("{given}; the most recent has {newest}."),
+        (None, None) => format!("{given}."),
     })
 }
 

@@ -12,8 +12,11 @@ use ibid_core::domain::{
 };
 
 use super::draft::ReportDraft;
+use super::heuristic::answer_shape::cue_fit;
+use super::heuristic::lexicon::{sentence_case, spaced};
 use super::prompts::{self, fill_template};
 use super::research_state::ResearchState;
+use crate::thresholds::MIN_FACET_CUE_FIT;
 
 /// What the report says with citations.
 struct CitedStatements {
@@ -117,6 +120,7 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
         }
         open.why = without_said(&open.why, &said)?;
     }
+    drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
     if has_disputed_answer(report) {
         let why = disputed_reasons(&report.confidence.why)?;
@@ -125,6 +129,42 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     }
     report.checks.contradictions = count_contradictions(report, notes)?;
     Ok(())
+}
+
+/// Leaves out of what the report has no sentence on the headings that one of its sentences is on.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+fn drop_told_headings(report: &mut Report) -> Result<()> {
+    let template = &prompts::phrases()?.open.beside;
+    let claims: Vec<String> = report.claims().map(|claim| claim.text().to_owned()).collect();
+    for open in report.open.iter_mut().filter(|open| open.item.is_none()) {
+        let Some(headings) = listed_headings(template, &open.why) else { continue };
+        let untold: Vec<&str> =
+            headings.iter().copied().filter(|it| !is_told(it, &claims).unwrap_or(false)).collect();
+        open.why = match untold.is_empty() {
+            true => String::new(),
+            false => fill_template(template, &[("headings", &untold.join("; "))]),
+        };
+    }
+    Ok(())
+}
+
+/// The headings that a text made of `template` lists; `None` for another text.
+fn listed_headings<'t>(template: &str, text: &'t str) -> Option<Vec<&'t str>> {
+    let (before, after) = template.split_once("{headings}")?;
+    let listed = text.strip_prefix(before)?.split_once(after)?.0;
+    Some(listed.split("; ").collect())
+}
+
+/// Whether one of the `claims` has the form that the facet of this heading asks for.
+fn is_told(heading: &str, claims: &[String]) -> Result<bool> {
+    let facets = prompts::plan_words()?;
+    let Some((_, facet)) = facets.facet_by_heading(&sentence_case(heading)) else {
+        return Ok(false);
+    };
+    let fits = |claim: &String| cue_fit(facet, claim, &spaced(claim)) >= MIN_FACET_CUE_FIT;
+    Ok(claims.iter().any(fits))
 }
 
 /// The draft without its one line, where code took that from a sentence and the coverage says of the question that such
@@ -190,7 +230,11 @@ pub(crate) fn count_contradictions(report: &Report, notes: &EvidenceStore) -> Re
     for row in &report.coverage {
         count += u32::from(row.state == Coverage::Open && said.items.contains(&row.id));
     }
+    let claims: Vec<String> = report.claims().map(|claim| claim.text().to_owned()).collect();
     for OpenItem { item, why, .. } in &report.open {
+        for heading in listed_headings(&phrases.open.beside, why).unwrap_or_default() {
+            count += u32::from(is_told(heading, &claims)?);
+        }
         let answered = item.is_some_and(|item| said.items.contains(&item));
         count += u32::from(answered && denies.iter().any(|text| why.contains(text)));
         if let Some((_, terms, _)) = missing_terms(why)? {

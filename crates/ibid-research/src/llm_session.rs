@@ -119,6 +119,9 @@ fn strip_quotes(reason: &str) -> String {
 /// not stopped.
 const MAX_UNUSABLE_ANSWERS: u32 = 6;
 
+/// Number of findings that say more than their sentences below which their share says nothing.
+const MIN_OVERSTATED_FINDINGS: u32 = 3;
+
 /// How often a step asked a model, and how often the answer could not be used.
 #[derive(Default)]
 struct StepAnswers {
@@ -153,6 +156,8 @@ pub(crate) struct LlmSession<'a> {
     answers: BTreeMap<LlmStep, StepAnswers>,
     /// How many pages a model read, and on how many of them it found an answer to what none of them says.
     catch_trials: (u32, u32),
+    /// How many findings it stated in its own words, and how many of these say more than their sentences.
+    stated_findings: (u32, u32),
 }
 
 impl<'a> LlmSession<'a> {
@@ -169,19 +174,40 @@ impl<'a> LlmSession<'a> {
             windows: BTreeMap::new(),
             answers: BTreeMap::new(),
             catch_trials: (0, 0),
+            stated_findings: (0, 0),
         }
     }
 
-    /// Counts pages that a model `read`, and those on which it was `caught` finding an answer to what none of them says.
-    pub(crate) fn record_catch_trials(&mut self, read: u32, caught: u32) {
-        self.catch_trials.0 += read;
-        self.catch_trials.1 += caught;
+    /// Counts pages that a model `read` and those on which it was `caught` finding an answer to what none of them says, and findings that
+    /// it `stated` and those of them that say more than their sentences.
+    pub(crate) fn record_readings(
+        &mut self,
+        (read, caught): (u32, u32),
+        (stated, overstated): (u32, u32),
+    ) {
+        self.catch_trials = (self.catch_trials.0 + read, self.catch_trials.1 + caught);
+        let (all, bad) = self.stated_findings;
+        self.stated_findings = (all + stated, bad + overstated);
     }
 
-    /// Whether the model was caught so often that code chooses what is written from.
+    /// How the model showed that it reads poorly; `None` if it did not.
+    pub(crate) fn poor_reading(&self) -> Option<String> {
+        let ((read, caught), (stated, overstated)) = (self.catch_trials, self.stated_findings);
+        self.reads_poorly().then(|| {
+            format!(
+                "found on {caught} of {read} pages what none of them says, and said more than its \
+                 sentences in {overstated} of {stated} findings"
+            )
+        })
+    }
+
+    /// Whether the model was caught so often, or its findings so often say more than their sentences, that code chooses what is written
+    /// from.
     pub(crate) fn reads_poorly(&self) -> bool {
-        let (read, caught) = self.catch_trials;
-        caught > 0 && caught as f32 >= read as f32 * MIN_CAUGHT_SHARE
+        let is_often = |(all, bad): (u32, u32), least: u32| {
+            bad >= least && bad as f32 >= all as f32 * MIN_CAUGHT_SHARE
+        };
+        is_often(self.catch_trials, 1) || is_often(self.stated_findings, MIN_OVERSTATED_FINDINGS)
     }
 
     /// The model that plays `role` in `step`. Returns `None` without a model, or after too many unusable answers; the step then counts

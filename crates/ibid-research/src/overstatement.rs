@@ -16,6 +16,7 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
     let count = if brief.kind == QuestionKind::Comparison { 2 } else { 1 };
     let subject = brief.subjects.iter().take(count).cloned().collect::<Vec<_>>().join(" ");
     let known = quotes.iter().copied().chain([question]);
+    let is_english_yes_no = brief.kind == QuestionKind::YesNo && brief.lang == "en";
     has_unknown_number(text, quotes)
         || has_unknown_code(text, known.clone())
         || has_unknown_statement(text, known)
@@ -23,7 +24,7 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || changes_bound(text, quotes)
         || drops_restriction(text, quotes)
         || borrows_question(text, question, &subject, quotes)
-        || brief.kind == QuestionKind::YesNo && states_the_asked(text, question, quotes)
+        || is_english_yes_no && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)
         || is_other_language(text, brief)
         || brief.kind != QuestionKind::YesNo && repeats_question(text, question)

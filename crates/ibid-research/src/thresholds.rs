@@ -170,6 +170,8 @@ pub(crate) const OPEN_NOVELTY_WEIGHT: f32 = 0.6;
 pub(crate) const OPEN_BASE_FIT: f32 = 0.2;
 /// Weight of the share of new words, as a member of a list.
 pub(crate) const LIST_NOVELTY_WEIGHT: f32 = 0.8;
+/// Weight of a sentence that denies its members.
+pub(crate) const DENIED_MEMBERS_WEIGHT: f32 = 0.5;
 /// Weight of a new name, in answer to where.
 pub(crate) const PLACE_NAME_WEIGHT: f32 = 0.6;
 /// Weight of a sentence that says why something happens less, in answer to why it happens.
@@ -326,9 +328,7 @@ pub(crate) const MIN_ANSWERING_SCORE: f32 = 0.5;
 pub(crate) const MIN_SINGLE_SITE_SCORE: f32 = 0.7;
 /// Highest score of a model's finding that has no word of its item: a second site must say the same.
 pub(crate) const MAX_UNNAMED_ITEM_SCORE: f32 = 0.69;
-/// Share of pages on which a model answers the control item, which no page answers, at which its findings rank below those found by
-/// words. In runs over the
-/// sample library a model of 1.5 billion parameters was caught on nearly all pages.
+/// Share of pages on which a model answers the control item, which no page answers, from which its findings rank below those by words.
 pub(crate) const MIN_CAUGHT_SHARE: f32 = 0.34;
 /// Share of a gap's words in a claim that shows the gap is closed.
 pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
@@ -338,6 +338,8 @@ pub(crate) const MIN_PROGRESS: f32 = 0.02;
 // Which of a model's sentences are kept.
 /// Share of the best written sentence's relevance from which another is kept without the verb asked about.
 pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
+/// Share of the best other sentence's relevance from which the quote of a faulty sentence stands in its place.
+pub(crate) const MIN_REPLACEMENT_SHARE: f32 = 0.7;
 /// A sentence of a section is kept if its relevance is at least this share of that of the best sentence on the same part.
 pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;
 

@@ -2,7 +2,7 @@
 //!
 //! Each sentence is judged by itself against its quotes, by a model that sees nothing else, or by the words
 //! alone. A sentence that does not hold is replaced by its quote, or left out where the quote says much less of what is asked.
-use crate::thresholds::{MIN_DIRECTNESS_SHARE, MIN_VERIFIED_QUOTE_OVERLAP};
+use crate::thresholds::{MIN_DIRECTNESS_SHARE, MIN_REPLACEMENT_SHARE, MIN_VERIFIED_QUOTE_OVERLAP};
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
@@ -27,7 +27,7 @@ use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::adds_no_words_to;
-use super::write::dedup_sentences;
+use super::write::{dedup_sentences, drop_told_findings};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// The draft, with every sentence that says more than its quotes replaced by its quote.
@@ -52,8 +52,9 @@ pub(crate) async fn verify(
         let used: Vec<DraftLine> = draft_lines(&mut draft).map(|line| line.clone()).collect();
         faulty.retain(|line| used.contains(line));
         quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode, scorer)?;
-        // Two sentences may have become one quote.
+        // Two sentences may have become one quote, and a finding may be that quote.
         draft.sections = dedup_sentences(std::mem::take(&mut draft.sections));
+        drop_told_findings(&mut draft);
     }
     draft.answer = draft.answer.or(by_code);
     draft.conclusion.extend(drawn);
@@ -85,6 +86,13 @@ impl<'a> Quotes<'a> {
             .flat_map(|it| it.quotes())
             .map(|quote| quote.text().expose())
             .collect()
+    }
+
+    /// How much `text` says of the question, or of a part of it that the evidence of `line` answers.
+    fn relevance(&self, scorer: &mut RelevanceScorer, line: &DraftLine, text: &str) -> f32 {
+        let cited = line.evidence.iter().filter_map(|id| self.evidence.get(id));
+        let parts = cited.flat_map(|it| &it.items).map(|item| scorer.part_relevance(*item, text));
+        parts.fold(0.0, f32::max).max(scorer.relevance(text))
     }
 
     /// Whether a line is what code made of a passage and the heading or table header above it.
@@ -185,13 +193,17 @@ impl<'a> Quotes<'a> {
         // What opens and closes a report draws its quotes together: one of them in its place would only repeat it.
         draft.introduction.retain(|line| !faulty.contains(line));
         draft.conclusion.retain(|line| !faulty.contains(line));
+        // A quote that stands for a sentence was not chosen for what it says itself.
+        let held = draft_lines(draft).filter(|line| !faulty.contains(line));
+        let best = held.map(|line| self.relevance(scorer, line, &line.text)).fold(0.0, f32::max);
         let mut left_out: Vec<DraftLine> = Vec::new();
         for line in draft_lines(draft) {
             if !faulty.contains(line) {
                 continue;
             }
             if let Some(quote) = first_quote(line) {
-                let least = scorer.relevance(&line.text) * MIN_DIRECTNESS_SHARE;
+                let own = scorer.relevance(&line.text);
+                let near = self.relevance(scorer, line, &quote) >= best * MIN_REPLACEMENT_SHARE;
                 // A quote on the subject alone does not stand for a sentence on what is asked of it.
                 let on_aspect =
                     scorer.aspect_share(&quote) > 0.0 || scorer.aspect_share(&line.text) == 0.0;
@@ -201,7 +213,8 @@ impl<'a> Quotes<'a> {
                 let on_other =
                     !matches!(self.brief.kind, QuestionKind::Comparison | QuestionKind::HowTo)
                         && scorer.is_on_another_kind(&quote, title);
-                let serves = scorer.relevance(&quote) >= least && on_aspect && !on_other;
+                let direct = scorer.relevance(&quote) >= own * MIN_DIRECTNESS_SHARE;
+                let serves = near && direct && on_aspect && !on_other;
                 line.text = quote;
                 line.evidence.truncate(1);
                 if !serves {

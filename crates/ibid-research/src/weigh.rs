@@ -23,6 +23,7 @@ use super::grounding::{has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
     CHUNK_CHARS, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
+    with_antecedent,
 };
 use super::heuristic::sentence::{SentenceText, claim_text, fitness, has_denial, has_doubt_words};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
@@ -278,7 +279,7 @@ async fn weigh_by_model(
     let by_words: Vec<Vec<Evidence>> =
         pages.iter_mut().map(|page| std::mem::take(&mut page.found.evidence)).collect();
     let mut by_model: Vec<Vec<Evidence>> = vec![Vec::new(); pages.len()];
-    let (mut read, mut caught, mut all) = (0, 0, 0);
+    let (mut read, mut caught, mut all, mut overstated) = (0, 0, 0, 0);
     for (nth, model, window, found) in answers {
         llm.learn_window(role_model, window);
         llm.record_usage(LlmStep::Weigh, ModelRole::Summarizer, model);
@@ -294,6 +295,7 @@ async fn weigh_by_model(
                         continue;
                     };
                     all += 1;
+                    overstated += u32::from(it.claim != row.claim.trim());
                     if !names_item(round.brief, plan, &it) {
                         it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
                     }
@@ -303,13 +305,12 @@ async fn weigh_by_model(
             Err(fault) => llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?,
         }
     }
-    llm.record_catch_trials(read, caught);
+    llm.record_readings((read, caught), (all, overstated));
     // A model that finds nothing anywhere is not believed where the words alone found something.
     let fault = if read > 0 && all == 0 && by_words.iter().any(|evidence| !evidence.is_empty()) {
         Some(format!("found nothing on {read} pages"))
     } else {
-        llm.reads_poorly()
-            .then(|| format!("found on {caught} of {read} pages what none of them says"))
+        llm.poor_reading()
     };
     if let Some(fault) = fault {
         let fault = format!("{} {fault}", role_model.model.name());
@@ -477,9 +478,8 @@ fn build_evidence(
     else {
         return Ok(None);
     };
-    let Some(passage) = page.passage(first, last) else {
-        return Ok(None);
-    };
+    let first = with_antecedent(page, first, words);
+    let Some(passage) = page.passage(first, last) else { return Ok(None) };
     let quoted: Vec<String> = (first..=last).map(|n| page.sentence(n).to_owned()).collect();
     let plain = quoted.iter().map(|text| claim_text(text, words)).collect::<Vec<_>>().join(" ");
     let sentence = row.claim.trim();

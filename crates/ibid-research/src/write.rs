@@ -49,8 +49,8 @@ use kept_sentences::{MAX_PARAGRAPH_SENTENCES, add_to_picked, cut_irrelevant, ext
 use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
-pub(crate) use short_answer::told_answer;
-use short_answer::{drop_told_findings, is_less_direct, lead_with_answer, open_and_close};
+pub(crate) use short_answer::{drop_told_findings, told_answer};
+use short_answer::{is_less_direct, lead_with_answer, open_and_close};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER_TOKENS: usize = 6_000;
@@ -250,10 +250,12 @@ impl<'a> WriteContext<'a> {
             // The answer is the first result, so the rest may be emitted now.
             stage.release(&draft.short);
         }
-        draft.reworded += cut_irrelevant(self.brief.kind, &mut written, self.notes, scorer)?;
+        // What is added to the lines that code picked is as much on the question as the best of these.
+        let lead = if self.allowed.is_some() { &draft.short[..] } else { &[] };
+        draft.reworded += cut_irrelevant(self.brief.kind, &mut written, lead, self.notes, scorer)?;
         steps::order_steps(self.brief.kind, &mut written, self.notes, scorer)?;
         for other in &mut others {
-            cut_irrelevant(self.brief.kind, other, self.notes, scorer)?;
+            cut_irrelevant(self.brief.kind, other, lead, self.notes, scorer)?;
         }
         draft.other_drafts = match &self.last {
             Some(last) => last.draft.other_drafts.clone(),
@@ -267,7 +269,7 @@ impl<'a> WriteContext<'a> {
         }
         let picked = self.picked_beside(&written, std::mem::take(&mut draft.sections));
         stage.emit_sections(&picked);
-        written.extend(picked);
+        extend_sections(&mut written, picked);
         draft.sections = dedup_sentences(written);
         drop_told_findings(draft);
         open_and_close(draft, opening, closing);
@@ -590,9 +592,7 @@ pub(crate) fn no_evidence_error(state: &ResearchState) -> Result<Error> {
 /// The error when an answer of one line is wanted and there is none: it quotes `nearest`, what only comes near the question.
 pub(crate) fn no_answer_error(state: &ResearchState, nearest: Option<&str>) -> Result<Error> {
     let error = no_evidence_error(state)?;
-    let Some(nearest) = nearest else {
-        return Ok(error);
-    };
+    let Some(nearest) = nearest else { return Ok(error) };
     let words = &prompts::phrases()?.nothing;
     let why = fill_template(&words.nearest, &[("passage", nearest)]);
     let hint = error.hint().unwrap_or_default().to_owned();

@@ -20,6 +20,8 @@ pub(super) struct SourceSentence {
     pub span: Range<usize>,
     /// What it says.
     pub words: ParsedText,
+    /// Whether it ends as sentences do, and headings do not.
+    pub ends: bool,
     /// Each word's number in the vocabulary.
     ids: Vec<u32>,
 }
@@ -122,9 +124,10 @@ pub(super) fn align_claim(claim: &str, source: &[String]) -> Alignment {
 fn read_source(source: &[String]) -> (Vec<SourceSentence>, HashMap<String, u32>) {
     let mut vocabulary: HashMap<String, u32> = HashMap::new();
     let mut found = Vec::new();
-    for (text, words) in source.iter().enumerate() {
-        for span in split_sentences(words) {
-            let words = ParsedText::parse(&words[span.clone()]);
+    for (text, whole) in source.iter().enumerate() {
+        for span in split_sentences(whole) {
+            let said = &whole[span.clone()];
+            let words = ParsedText::parse(said);
             let ids = words
                 .terms
                 .iter()
@@ -137,7 +140,8 @@ fn read_source(source: &[String]) -> (Vec<SourceSentence>, HashMap<String, u32>)
                     }
                 })
                 .collect();
-            found.push(SourceSentence { text, span, words, ids });
+            let ends = said.trim_end().ends_with(|c: char| !c.is_alphanumeric() && c != ')');
+            found.push(SourceSentence { text, span, words, ends, ids });
         }
     }
     (found, vocabulary)

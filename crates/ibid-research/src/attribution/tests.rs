@@ -284,3 +284,71 @@ fn in_nearly_the_same_words_what_differs_decides() {
         }
     }
 }
+
+/// A claim, a source that says it of another, and a source that says it of the claim's subject.
+const OF_ANOTHER: [(&str, &[&str], &[&str]); 9] = [
+    (
+        "The council found the bridge unsafe.",
+        &[
+            "Critics say that the Marlow bridge is unsafe. The council's engineers found no fault in it.",
+        ],
+        &["Critics say that the Marlow bridge is unsafe. The council agreed."],
+    ),
+    (
+        "The committee warned that the dam leaks.",
+        &["Residents warned that the dam leaks."],
+        &["Residents and the committee warned that the dam leaks."],
+    ),
+    (
+        "Valerian helps against jet lag.",
+        &["Unlike valerian, melatonin helps against jet lag."],
+        &["Like valerian, melatonin helps against jet lag."],
+    ),
+    (
+        "Copper helps against algae.",
+        &["Zinc rather than copper helps against algae."],
+        &["Copper rather than zinc helps against algae."],
+    ),
+    (
+        "Valerian shortened the time to fall asleep by 7 minutes.",
+        &["Melatonin was tested in 40 trials. It shortened the time to fall asleep by 7 minutes."],
+        &["Valerian was tested in 40 trials. It shortened the time to fall asleep by 7 minutes."],
+    ),
+    (
+        "Valerian shortened the time to fall asleep by 7 minutes.",
+        &["Melatonin shortened the time to fall asleep by 7 minutes. Valerian did nothing."],
+        &["The herb valerian shortened the time to fall asleep by 7 minutes."],
+    ),
+    (
+        "The dose of valerian is 3 mg.",
+        &["Melatonin", "The dose is 3 mg."],
+        &["Valerian", "The dose is 3 mg."],
+    ),
+    (
+        "The dose of valerian is 3 mg.",
+        &["Melatonin", "The dose is 3 mg.", "Valerian", "The dose is 5 mg."],
+        &["Valerian is a herb of Europe.", "Dosage", "The dose is 3 mg."],
+    ),
+    (
+        "Marie Curie won the prize in 1903.",
+        &["Pierre Janet lived in Paris. He won the prize in 1903."],
+        &[
+            "Marie Curie was born in Warsaw.",
+            "Life",
+            "She lived in Paris. She won the prize in 1903.",
+        ],
+    ),
+];
+
+#[test]
+fn what_a_source_says_of_another_supports_no_claim() {
+    let judged = |claim: &str, source: &[&str]| {
+        let source: Vec<String> = source.iter().map(|&text| text.to_owned()).collect();
+        judge_support(claim, &source).verdict
+    };
+    for (claim, of_another, of_subject) in OF_ANOTHER {
+        let other = judged(claim, of_another);
+        assert!(!matches!(other, SupportLevel::Supported | SupportLevel::Partly), "{claim:?}");
+        assert_eq!(judged(claim, of_subject), SupportLevel::Supported, "{claim:?} {of_subject:?}");
+    }
+}

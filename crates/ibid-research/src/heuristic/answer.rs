@@ -1,5 +1,5 @@
 //! The short answer of at most 60 words, and the answer line of at most 140 characters.
-use crate::draft::DraftLine;
+use crate::draft::{DraftConflict, DraftLine};
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
@@ -15,6 +15,7 @@ use ibid_core::domain::{
 
 use super::calendar::{names_month, years};
 use super::claim_clusters::{ClaimCluster, share_sentences};
+use super::conflicts::is_on_verdict;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::procedure;
 use super::question_kind::question_kind;
@@ -264,12 +265,13 @@ fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
 
-/// Yes or no for a report: where the question asks for it, the evidence is clear, a sentence of the short answer says it, and none
-/// takes a yes back.
+/// Yes or no for a report: where the question asks for it, the evidence is clear, a sentence of the short answer says it, none
+/// takes a yes back, and no conflict is on it.
 pub(crate) fn verdict(
     brief: &Brief,
     notes: &EvidenceStore,
     short: &[&ClaimCluster],
+    conflicts: &[DraftConflict],
     lean: Option<&YesNoTally>,
 ) -> Option<YesNo> {
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
@@ -277,7 +279,8 @@ pub(crate) fn verdict(
     let words = &prompts::phrases().ok()?.sentence;
     let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
     let limited = short.iter().any(|it| is_limited(&it.text));
-    (says && !denies && !limited).then_some(if yes { YesNo::Yes } else { YesNo::No })
+    let split = conflicts.iter().any(|it| is_on_verdict(notes, it));
+    (says && !denies && !limited && !split).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
 /// Why the sources decide neither yes nor no, as an open item; empty for questions that ask for neither.

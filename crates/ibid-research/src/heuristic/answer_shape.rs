@@ -3,13 +3,13 @@ use crate::prompts;
 use crate::prompts::{Facet, PlanWords};
 use crate::thresholds::{
     COMPARING_FIT, DATE_FOR_RECURRING_WEIGHT, DEFINITION_WITHOUT_DISTINCTION_FIT,
-    FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT, LESSENING_WEIGHT,
-    LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS, LOOSE_DEFINITION_FIT,
-    MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NOT_COMPARING_FIT, NOVELTY_FACTOR,
-    NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT, OPEN_BASE_FIT,
-    OPEN_NOVELTY_WEIGHT, OTHER_FREQUENCY_WEIGHT, PLACE_FIT, PLACE_NAME_WEIGHT, TIME_OF_DAY_FIT,
-    TOLD_PLACE_FIT, TWO_COMMAS_FIT, TWO_CUES_FIT, UNDECIDED_FIT, VAGUE_TIME_FIT, WEAK_CUE_FIT,
-    YEAR_FIT,
+    DENIED_MEMBERS_WEIGHT, FIGURE_WITHOUT_UNIT_FIT, IMPERATIVE_FIT, INDIRECT_DEFINITION_FIT,
+    LESSENING_WEIGHT, LIST_CONJUNCTION_BONUS, LIST_NOVELTY_WEIGHT, LIST_PHRASE_BONUS,
+    LOOSE_DEFINITION_FIT, MANY_COMMAS_FIT, MONTH_ALONE_FIT, MONTH_FIT, NOT_COMPARING_FIT,
+    NOVELTY_FACTOR, NUMBERED_STEP_FIT, ONE_COMMA_FIT, ONE_CUE_FIT, ONE_FIGURE_FIT, ONE_NAME_FIT,
+    OPEN_BASE_FIT, OPEN_NOVELTY_WEIGHT, OTHER_FREQUENCY_WEIGHT, PLACE_FIT, PLACE_NAME_WEIGHT,
+    TIME_OF_DAY_FIT, TOLD_PLACE_FIT, TWO_COMMAS_FIT, TWO_CUES_FIT, UNDECIDED_FIT, VAGUE_TIME_FIT,
+    WEAK_CUE_FIT, YEAR_FIT,
 };
 use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
@@ -21,7 +21,7 @@ use super::calendar::{
 };
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
-use super::sentence::{has_number, is_imperative, measures};
+use super::sentence::{has_denial, has_number, is_imperative, measures};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
@@ -38,7 +38,12 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Why => (cues("reasons") * lessening_weight(asked, spaced)?)
             .max(counted_causes_fit(asked, text)),
         QuestionKind::List => {
-            list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT)
+            let fit = list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
+            let words = &prompts::phrases()?.sentence;
+            // "No roof held hedgehogs" does not say which animals live there.
+            let denies =
+                has_denial(spaced, words) && !has_denial(&super::lexicon::spaced(asked), words);
+            if denies { fit * DENIED_MEMBERS_WEIGHT } else { fit }
         }
         QuestionKind::When if asks_recurring_time(asked)? => {
             recurring_time_fit(cues("occasions"), text, spaced)
@@ -503,6 +508,7 @@ mod tests {
         let told = fit("Slate roofs were introduced in the twelfth century.");
         assert!(told > fit("A slate roof keeps the house dry."));
     }
+
     #[test]
     fn what_counts_the_causes_says_why() {
         let fit = |text: &str| {
@@ -512,6 +518,32 @@ mod tests {
         let counted = fit("Of 40 cracks, 31 were at doors and windows.");
         assert!(counted > fit("Half of the 40 cracks were older than ten years."));
         assert!(counted > fit("Of 40 walls, 31 were at the street."));
+    }
+
+    #[test]
+    fn what_denies_its_members_lists_none() {
+        let asked = "Which animals live on green roofs?";
+        let fit = |text: &str| {
+            kind_fit(QuestionKind::List, asked, text, &super::super::lexicon::spaced(text)).unwrap()
+        };
+        let told = fit("Green roofs hold bees, beetles and birds.");
+        assert!(told > fit("No green roof held frogs, hedgehogs or earthworms."));
+    }
+
+    #[test]
+    fn a_noun_before_its_verb_is_no_order() {
+        let fit = |text: &str| imperative_fit(text);
+        assert_eq!(fit("Water on the top floor was first blamed on the green roof."), 0.0);
+        assert_eq!(fit("Paint can be removed with a knife."), 0.0);
+        for step in [
+            "Water the plants that were set in spring.",
+            "Check that the roof is dry.",
+            "Ensure the valve is closed.",
+            "Wait until the glue has set.",
+            "Place the tray under it, which is heavy.",
+        ] {
+            assert!(fit(step) > 0.0, "{step}");
+        }
     }
 
     #[test]

@@ -27,7 +27,6 @@ use super::claim_clusters::{ClaimCluster, build_claim_clusters};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
-use super::plan::subject_phrase;
 use super::procedure::MIN_LISTED;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
@@ -35,7 +34,7 @@ use super::score::RelevanceScorer;
 use super::side_name::SideName;
 use super::tables::TablePoints;
 use confidence::confidence_mark;
-use nearest::{mark_near, says_all};
+use nearest::mark_near;
 use sections::{is_core_item, sections_by_item};
 use word_budget::WordBudget;
 pub(crate) use word_budget::max_words;
@@ -69,9 +68,7 @@ pub(crate) fn compose_report(
     let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
-    let mut current: Vec<RankedPoint<'_>> =
-        ranked.iter().filter(|it| stands(it.point)).copied().collect();
-    ranked_points::prefer_current_edition(notes, &ranked, &mut current);
+    let current = ranked_points::current_points(notes, &ranked, stands);
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
     let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;
@@ -89,17 +86,16 @@ pub(crate) fn compose_report(
     let row = short.first().and_then(|it| tables.as_ranked(it));
     let answer = answer_or_first(scorer, notes, answer.filter(|_| row.is_none()), &short)?;
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
-    let mut conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
-    let earlier = synthesis::take_replaced(notes, &mut conflicts)?;
+    let (mut conflicts, earlier) =
+        all_conflicts(brief, notes, scorer, (&all, &ranked), &short_lines)?;
     let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     mark_superseded(current.is_empty() && !ranked.is_empty(), &mut confidence)?;
-    let verdict = answer::verdict(brief, notes, &short, lean.as_ref());
+    let verdict = answer::verdict(brief, notes, &short, &conflicts, lean.as_ref());
     let listed = best.is_some_and(|it| it.headed || it.listed);
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
-    let told = listed || best.is_some_and(|best| says_all(brief, notes, scorer, best));
-    let alone = parts.is_empty() && verdict.is_none() && !has_row && !told;
-    let nearest_only = mark_near((brief.kind, alone), notes, scorer, &short, &mut confidence)?;
+    let alone = parts.is_empty() && verdict.is_none() && !has_row;
+    let nearest_only = mark_near((brief, alone, best), notes, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
@@ -116,6 +112,10 @@ pub(crate) fn compose_report(
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
         conclusion = synthesis::conclusion(brief, notes, leading)?;
         conclusion.extend(earlier);
+    }
+    // What is only near a question for a list is told once.
+    if nearest_only && brief.kind == QuestionKind::List {
+        (conflicts, sections) = (Vec::new(), Vec::new());
     }
     let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
     let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
@@ -155,7 +155,7 @@ fn answer_or_first(
 }
 
 /// The short answer to a question of one part. What stands under a heading that asks the question answers it before a table, unless a
-/// row has all that it is about.
+/// row has all that it is about; no row says how or why.
 fn whole_or_table<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -165,7 +165,8 @@ fn whole_or_table<'a>(
 ) -> Vec<&'a ClaimCluster> {
     let short = answer::whole_answer(brief, notes, base, leading, lean);
     let by_heading = is_headed(base) && !tables.has_whole_topic();
-    if by_heading { short } else { tables.short_answer(short) }
+    let told = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why) && !short.is_empty();
+    if by_heading || told { short } else { tables.short_answer(short) }
 }
 
 /// Lowers the confidence in what only `replaced` editions say.
@@ -359,16 +360,29 @@ fn matches_aspect(
     .collect()
 }
 
-/// All conflicts among the sources: on figures and on yes or no first, then between sentences.
+/// All conflicts among the sources: on figures and on yes or no first, then between sentences on the question; where it is for one fact,
+/// between those that the `short` answer tells and others. Beside them what earlier editions had.
 fn all_conflicts(
     brief: &Brief,
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
-    all: &[ClaimCluster],
-    ranked: &[RankedPoint<'_>],
-) -> Result<Vec<DraftConflict>> {
+    (all, ranked): (&[ClaimCluster], &[RankedPoint<'_>]),
+    short: &[DraftLine],
+) -> Result<(Vec<DraftConflict>, Vec<DraftLine>)> {
     let mut conflicts = conflicts::find_conflicts(brief, notes, all, scorer.lexicon())?;
     // A sentence on something above or under one side does not compare the sides.
+    let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    let is_told = |line: &DraftLine| {
+        short.iter().flat_map(|it| &it.evidence).any(|id| line.evidence.contains(id))
+    };
+    let mut is_asked = |(_, line): &(String, DraftLine)| match asks_for_fact(brief.kind) {
+        true => is_told(line),
+        false => {
+            scorer.relevance(&line.text) >= best * MIN_RELEVANCE_SHARE
+                && scorer.aspect_words_share(&line.text) > 0.0
+        }
+    };
+    conflicts.retain(|conflict| conflict.sides.iter().any(&mut is_asked));
     let names = SideName::of_brief(brief);
     let is_compared =
         |(_, line): &(String, DraftLine)| names.iter().any(|name| name.is_subject_in(&line.text));
@@ -380,7 +394,8 @@ fn all_conflicts(
     let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, scorer)?;
     conflicts.splice(0..0, figures);
     add_rival_answers(notes, scorer, &mut conflicts)?;
-    Ok(conflicts)
+    let earlier = synthesis::take_replaced(notes, short, &mut conflicts)?;
+    Ok((conflicts, earlier))
 }
 
 fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
@@ -462,9 +477,11 @@ fn title(question: &Question, brief: &Brief) -> String {
             return sentence_case(text);
         }
     }
-    let all = subject_phrase(brief);
-    let cut: String = all.chars().take(TITLE_CHARS).collect();
-    sentence_case(&cut)
+    // Cut at a word: names without the words between them are no title.
+    let all = brief.question.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = all.char_indices().nth(TITLE_CHARS).map_or(all.len(), |(at, _)| at);
+    let end = all[..end].rfind(' ').unwrap_or(end);
+    sentence_case(&format!("{}…", all[..end].trim_end_matches([',', ';', ':'])))
 }
 
 /// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one

@@ -44,6 +44,60 @@ pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<S
     }
 }
 
+/// Why a yes and a no may both be right: each is said of another case. Else one may be older. `None` where nothing shows it.
+pub(super) fn answer_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<String>> {
+    match (case_of(one.text), case_of(other.text)) {
+        (Some(case), Some(other_case)) if !case.eq_ignore_ascii_case(other_case) => {
+            let filled = [("one", &*uncapitalised(case)), ("other", &*uncapitalised(other_case))];
+            Ok(Some(fill_template(&prompts::phrases()?.conflict.cases, &filled)))
+        }
+        _ => age_note(one.source, other.source),
+    }
+}
+
+/// The case that a sentence speaks of: "In buildings with little insulation" at its beginning, "in a well-insulated building" or
+/// "only in old houses" at its end.
+fn case_of(text: &str) -> Option<&str> {
+    let text = text.trim_end_matches(['.', ' ']);
+    let is_short = |case: &&str| (3..=MAX_CASE_WORDS).contains(&case.split_whitespace().count());
+    let opening = text.split_once(", ").map(|(before, _)| before);
+    let opening =
+        opening.filter(|it| ["In ", "For ", "With "].iter().any(|lead| it.starts_with(lead)));
+    let ending = CASE_LEADS
+        .iter()
+        .filter_map(|lead| text.rfind(lead))
+        .max()
+        .map(|at| text[at..].trim_start());
+    opening.filter(is_short).or(ending.filter(is_short))
+}
+
+/// A case from the beginning of a sentence, for the middle of one: "In" is "in".
+fn uncapitalised(case: &str) -> String {
+    let mut letters = case.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// What leads to a case at the end of a sentence.
+const CASE_LEADS: [&str; 16] = [
+    " only in ",
+    " only for ",
+    " in a ",
+    " in an ",
+    " for a ",
+    " with a ",
+    " when ",
+    " where ",
+    " while ",
+    " if ",
+    " after ",
+    " before ",
+    " during ",
+    " in people ",
+    " in patients ",
+    " in children ",
+];
+/// Maximum number of words of a case that is repeated.
+const MAX_CASE_WORDS: usize = 9;
 /// Words before a condition that turn it around or weaken it: "except when", "not if", "even if".
 const TURNING: &[&str] =
     &["except", "not", "even", "only", "but", "as", "what", "and", "or", "unless"];
@@ -213,6 +267,24 @@ fn quote_title(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_yes_and_a_no_of_different_cases_may_both_hold() {
+        assert_eq!(
+            case_of("Green roofs do not save heating energy in a well-insulated building."),
+            Some("in a well-insulated building")
+        );
+        assert_eq!(
+            case_of("In buildings with less than 5 cm of insulation, they saved 8 %."),
+            Some("In buildings with less than 5 cm of insulation")
+        );
+        assert_eq!(
+            case_of("They save heating energy only in old houses."),
+            Some("only in old houses")
+        );
+        assert_eq!(case_of("Green roofs do not save heating energy."), None);
+        assert_eq!(uncapitalised("In buildings"), "in buildings");
+    }
 
     #[test]
     fn a_condition_and_what_is_compared_with_are_taken_from_the_sentence() {

@@ -15,7 +15,7 @@ use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, St
 
 use super::calendar::years;
 use super::claim_clusters::{ClaimCluster, independent_source};
-use super::conflict_reason::{Side, age_note, likely_reason, older_and_newer, shared_subject};
+use super::conflict_reason::{Side, answer_reason, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::score::RelevanceScorer;
 use super::sentence::{has_denial, has_doubt_words, labels, measures};
@@ -24,6 +24,10 @@ use crate::changed_fact::find_substitution;
 
 /// Maximum number of conflicts shown.
 const MAX_CONFLICTS: usize = 4;
+/// Number of words from "since" within which its year stands.
+const MAX_SINCE_WORDS: usize = 6;
+/// Maximum number of characters of a statement that names a conflict.
+const MAX_STATED_CHARS: usize = 100;
 /// Content words at the beginning of a sentence that name its subject.
 const SUBJECT_WINDOW: usize = 5;
 /// Words on each side of a number that say what it counts.
@@ -61,7 +65,7 @@ pub(crate) fn find_conflicts(
                     } else {
                         (&says.says_so, &says.denies)
                     };
-                    Some(build_conflict(one, other, x.clone(), y.clone())?)
+                    Some(denial_conflict(one, other, x.clone(), y.clone())?)
                 }
                 None => match changed_fact(brief, one, other) {
                     Some((x, y)) => Some(DraftConflict {
@@ -214,7 +218,10 @@ pub(crate) fn answer_conflict(
         about: words.about_answer.clone(),
         item: for_it.items[0],
         sides: vec![(words.no.clone(), side(no, against)), (words.yes.clone(), side(yes, for_it))],
-        likely: age_note(one, other)?,
+        likely: answer_reason(
+            &Side { text: &no.text, figure: "", source: other },
+            &Side { text: &yes.text, figure: "", source: one },
+        )?,
     }))
 }
 
@@ -272,7 +279,7 @@ impl<'a> Statement<'a> {
             evidence,
             source,
             figures,
-            years: years(text),
+            years: bounding_years(text),
             cases: labels(text),
             lead: lexicon.ids(text).into_iter().take(SUBJECT_WINDOW).collect(),
             names: case_names(text),
@@ -380,6 +387,15 @@ fn numbers_disagree(one: &Statement<'_>, other: &Statement<'_>) -> Option<(Strin
         }
     }
     None
+}
+
+/// The years that a sentence speaks of. "Since the repair of 2022" holds until now, as a sentence without a year does.
+fn bounding_years(text: &str) -> Vec<u32> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let since = words.iter().position(|word| word.eq_ignore_ascii_case("since"));
+    let Some(since) = since else { return years(text) };
+    let end = (since + MAX_SINCE_WORDS).min(words.len());
+    [years(&words[..since].join(" ")), years(&words[end..].join(" "))].concat()
 }
 
 /// Whether the years match: different years are different quantities.
@@ -499,6 +515,35 @@ fn build_conflict(
         item: item.copied().unwrap_or(one.evidence.items[0]),
         likely: likely_reason(&one.side(&x), &other.side(&y))?,
         sides: vec![(x, statement_line(one)), (y, statement_line(other))],
+    })
+}
+
+/// Whether the sides of a conflict say yes and no to the question.
+pub(crate) fn is_on_verdict(notes: &EvidenceStore, conflict: &DraftConflict) -> bool {
+    let has = |stance: Stance| {
+        let mut cited = conflict.sides.iter().flat_map(|(_, line)| &line.evidence);
+        cited.any(|id| notes.evidence.iter().any(|it| it.id == *id && it.stance == stance))
+    };
+    has(Stance::For) && has(Stance::Against)
+}
+
+/// A conflict where one statement denies the other: it is named by the one that denies nothing, if that is short.
+fn denial_conflict(
+    one: &Statement<'_>,
+    other: &Statement<'_>,
+    x: String,
+    y: String,
+) -> Result<DraftConflict> {
+    let stated = if one.no { &other.point.text } else { &one.point.text };
+    let conflict = build_conflict(one, other, x, y)?;
+    let is_short = stated.chars().count() <= MAX_STATED_CHARS;
+    Ok(DraftConflict {
+        about: match is_short {
+            true => format!("“{}”", stated.trim_end_matches('.')),
+            false => conflict.about.clone(),
+        },
+        likely: answer_reason(&one.side(""), &other.side(""))?,
+        ..conflict
     })
 }
 

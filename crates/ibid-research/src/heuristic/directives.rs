@@ -20,6 +20,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, tokens};
 
 mod dictation;
+mod fixed_answer;
 
 /// First code point of the scripts without spaces between words.
 const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
@@ -106,6 +107,9 @@ impl DirectiveDetector {
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
         self.dictates(&words)
             || self.obliges_wording(&words)
+            || self.fixes_answer(&words)
+            || self.states_for_texts(&words)
+            || self.is_ordered_in_cell(text)
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)

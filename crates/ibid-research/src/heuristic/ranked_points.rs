@@ -77,19 +77,21 @@ pub(crate) fn rank_points<'a>(
     Ok(ranked)
 }
 
-/// Puts first what the current edition of a work says, where the edition that it replaces answers best: a later edition need not
-/// repeat what the work is about. `current` are the points of `ranked` that no later edition replaces.
-pub(crate) fn prefer_current_edition(
+/// The points that no later edition replaces: those that `stands` accepts. What the current edition of a work says is put first where the
+/// edition that it replaces answers best: a later edition need not repeat what the work is about.
+pub(crate) fn current_points<'a>(
     notes: &EvidenceStore,
-    ranked: &[RankedPoint<'_>],
-    current: &mut [RankedPoint<'_>],
-) {
+    ranked: &[RankedPoint<'a>],
+    stands: impl Fn(&ClaimCluster) -> bool,
+) -> Vec<RankedPoint<'a>> {
+    let mut current: Vec<RankedPoint<'a>> =
+        ranked.iter().filter(|it| stands(it.point)).copied().collect();
     let replaced = |best: &&RankedPoint<'_>| {
         current.iter().all(|it| !std::ptr::eq(it.point, best.point))
             && best.worth >= MIN_ANSWER_WORTH
     };
     let Some(best) = ranked.first().filter(replaced) else {
-        return;
+        return current;
     };
     let sources = |it: &RankedPoint<'_>| -> Vec<&Source> {
         let cited = it.point.evidence.iter().map(|nth| notes.evidence[*nth].source);
@@ -107,6 +109,7 @@ pub(crate) fn prefer_current_edition(
         it.worth = it.worth.max(best.worth * MIN_ANSWER_WORTH_SHARE);
         current[..=at].rotate_right(1);
     }
+    current
 }
 
 /// How well one point answers.

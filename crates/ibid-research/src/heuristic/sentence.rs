@@ -4,6 +4,9 @@ use ibid_core::domain::words::{Number, is_stop_word, numbers};
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{on_one_line, sentence_case, spaced};
+use super::sentence_form::{
+    is_conditional, is_name_with_clause, is_title, is_unbalanced, starts_with_page_number,
+};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
@@ -157,8 +160,15 @@ fn breaks_off(text: &str, words: &SentenceWords) -> bool {
 
 /// Whether a lower-case text begins by telling what to do.
 pub(crate) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
-    let first = opening.split([' ', ',']).next().unwrap_or_default();
-    words.imperatives.contains(first)
+    let clause = opening.split([',', ':', ';']).next().unwrap_or_default();
+    let mut rest = clause.split(' ');
+    let first = rest.next().unwrap_or_default();
+    // "Ensure the valve is closed" leaves out "that".
+    let is_noun = !["ensure", "check", "see"].contains(&first)
+        && rest
+            .take_while(|word| !words.clause_openings.contains(*word))
+            .any(|word| words.subject_verbs.contains(word));
+    words.imperatives.contains(first) && !is_noun
 }
 
 /// Scores the form of a sentence: each flaw lowers it.
@@ -188,14 +198,9 @@ fn form_score(
         // A statement under a condition answers another question than the one asked.
         (is_conditional(&opening) && seen.words > 12, 0.7),
         (is_unbalanced(text), 0.75),
+        (is_name_with_clause(&seen.spaced), 0.5),
     ];
     flaws.iter().filter(|flaw| flaw.0).map(|flaw| flaw.1).product()
-}
-
-fn is_conditional(opening: &str) -> bool {
-    ["if ", "unless ", "suppose ", "where a ", "in case "]
-        .iter()
-        .any(|prefix| opening.starts_with(prefix))
 }
 
 /// Whether there is a verb; titles and captions have none.
@@ -218,21 +223,6 @@ fn is_third_person(word: &str, next: Option<&&str>) -> bool {
     ];
     let object = next.is_some_and(|next| OBJECTS.contains(next));
     object && word.len() > 3 && word.ends_with('s') && !word.ends_with("ss")
-}
-
-/// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.
-fn is_title(text: &str) -> bool {
-    text.split_once(": ").is_some_and(|(head, tail)| {
-        head.split_whitespace().count() <= 8
-            && ["a ", "an ", "the "].iter().any(|prefix| tail.to_lowercase().starts_with(prefix))
-    })
-}
-
-/// "66 Now more than ever": a page number precedes the sentence.
-fn starts_with_page_number(text: &str) -> bool {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
-    (1..=3).contains(&digits)
-        && text[digits..].strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
 fn ends_like_a_sentence(text: &str) -> bool {
@@ -283,14 +273,6 @@ fn is_noise(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     let bars = text.matches(['|', '›', '»', '→', '•', '·', '_', '{', '}', '<', '>', '\\']).count();
     letters * 10 < total * 7 || bars > 2
-}
-
-fn is_unbalanced(text: &str) -> bool {
-    let open = text.matches('(').count();
-    let close = text.matches(')').count();
-    let curly = text.matches('“').count() != text.matches('”').count();
-    let straight = !text.matches('"').count().is_multiple_of(2);
-    open != close || curly || straight
 }
 
 /// Whether the sentence depends on the one before it: it begins with an unresolved pronoun.
@@ -351,6 +333,10 @@ fn strip_label<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
 }
 
 fn strip_connective<'a>(text: &'a str, words: &SentenceWords) -> Option<&'a str> {
+    // "And plants matter less" stands without its first word.
+    if let Some(rest) = text.strip_prefix("And ").filter(|rest| rest.contains(' ')) {
+        return Some(rest);
+    }
     let (lead, rest) = text.split_once(',')?;
     // Numbers such as "1,200" are no connective, and a longer lead is an adverbial with content.
     let lower = lead.trim().to_lowercase();

@@ -234,6 +234,8 @@ words!(SentenceWords {
     reporting: Vec<String>,
     verbs: BTreeSet<String>,
     imperatives: BTreeSet<String>,
+    subject_verbs: BTreeSet<String>,
+    clause_openings: BTreeSet<String>,
     announcements: Vec<String>,
     claimed_causes: PhraseSet,
     quoted_causes: PhraseSet,
@@ -273,6 +275,7 @@ words!(ConfidenceWords {
 words!(ConflictWords {
     compared: String,
     condition: String,
+    cases: String,
     older: String,
     namesakes: String,
     about_number: String,

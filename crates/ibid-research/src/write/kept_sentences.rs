@@ -17,10 +17,12 @@ use ibid_core::domain::{EvidenceId, EvidenceStore, ItemId, QuestionKind, Section
 pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
 
 /// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
-/// shown. A sentence counts by the words of the question, or of the part of it that its section answers.
+/// shown. A sentence counts by the words of the question, or of the part of it that its section answers; the best of them, and of
+/// what code `picked`, set the measure.
 pub(super) fn cut_irrelevant(
     kind: QuestionKind,
     sections: &mut Vec<DraftSection>,
+    picked: &[DraftLine],
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
 ) -> Result<u32> {
@@ -40,7 +42,7 @@ pub(super) fn cut_irrelevant(
         section.item.map_or(0.0, |item| scorer.part_relevance(item, &line.text))
     };
     let mut best: f32 = 0.0;
-    for line in sections.iter().flat_map(&lines) {
+    for line in picked.iter().cloned().chain(sections.iter().flat_map(&lines)) {
         best = best.max(scorer.relevance(&line.text));
     }
     let mut cut = 0;
@@ -57,20 +59,23 @@ pub(super) fn cut_irrelevant(
             let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&line.text);
             let of_part = of_part(scorer, section, &line);
-            // A step need not repeat the question, nor a member of a list.
-            let is_step = kinds[at] == QuestionKind::HowTo
-                && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
-                    >= MIN_STEP_FIT
-                && is_of_procedure(scorer, notes, section.item, &line);
             let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
-            // A section on how to build a thing does not say what it costs.
-            let near = near
-                && (kinds[at] != QuestionKind::HowTo
-                    || is_of_procedure(scorer, notes, section.item, &line));
-            if is_step {
+            // What is added beside the lines of code names one of the things that are compared.
+            let is_apart = kinds[at] == QuestionKind::Comparison
+                && !picked.is_empty()
+                && !scorer.names_side(&line.text);
+            let asks_steps = kinds[at] == QuestionKind::HowTo;
+            if asks_steps && !is_of_procedure(scorer, notes, section.item, &line) {
+                // A section on how to build a thing does not say what it costs.
+                cut += 1;
+            } else if asks_steps
+                && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
+                    >= MIN_STEP_FIT
+            {
+                // A step need not repeat the question.
                 kept.push((line, 1.0));
-            } else if near {
+            } else if near && !is_apart {
                 let share = scorer.part_aspect_share(section.item, &line.text);
                 kept.push((line, share));
             } else {
@@ -204,6 +209,10 @@ mod tests {
     use ibid_core::domain::ItemId;
 
     fn kept(asked: &str, lines: &[&str]) -> Vec<String> {
+        kept_beside(asked, &[], lines)
+    }
+
+    fn kept_beside(asked: &str, picked: &[&str], lines: &[&str]) -> Vec<String> {
         let brief = brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
@@ -215,7 +224,8 @@ mod tests {
             layout: SectionLayout::Prose,
             paragraphs: vec![lines.iter().map(line).collect()],
         }];
-        let cut = cut_irrelevant(brief.kind, &mut sections, &notes, &mut scorer).unwrap();
+        let picked: Vec<DraftLine> = picked.iter().map(line).collect();
+        let cut = cut_irrelevant(brief.kind, &mut sections, &picked, &notes, &mut scorer).unwrap();
         let left: Vec<DraftLine> =
             sections.iter().flat_map(|section| section.paragraphs.concat()).collect();
         assert_eq!(left.len() + cut as usize, lines.len());
@@ -277,5 +287,14 @@ mod tests {
             "A fire crossed 4 metres of dry grass.",
         ];
         assert_eq!(kept("How do you install an extensive green roof?", &steps).len(), 2);
+    }
+
+    #[test]
+    fn what_is_added_to_a_comparison_names_one_of_its_sides() {
+        let cool = "A cool roof is a coating that reflects sunlight, and a green roof is planted.";
+        let blue = "A blue-green roof needs a flat roof without slope and a valve.";
+        let asked = "Compare green roofs with cool roofs";
+        assert_eq!(kept_beside(asked, &[cool], &[cool, blue]), [cool]);
+        assert_eq!(kept(asked, &[cool, blue]).len(), 2);
     }
 }

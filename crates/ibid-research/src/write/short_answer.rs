@@ -94,10 +94,10 @@ pub(crate) fn told_answer(draft: &ReportDraft, mode: OutputMode) -> Option<Draft
             || draft.answer_by_code && draft.verdict.is_some();
         let first = &draft.short[0];
         let is_short = first.text.chars().count() <= ANSWER_CHARS;
-        return match is_bare || draft.answer_by_code && !is_short {
-            true => Some(answer),
-            false => is_short.then(|| first.clone()),
-        };
+        if is_bare || draft.answer_by_code && !is_short {
+            return Some(answer);
+        }
+        return is_short.then(|| first.clone());
     };
     let cited: BTreeSet<EvidenceId> =
         draft.short.iter().flat_map(|it| it.evidence.clone()).collect();
@@ -116,7 +116,7 @@ fn repeats(line: &DraftLine, answer: &DraftLine) -> bool {
 }
 
 /// Drops the key findings that a section tells with the same words.
-pub(super) fn drop_told_findings(draft: &mut ReportDraft) {
+pub(crate) fn drop_told_findings(draft: &mut ReportDraft) {
     let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
     let told: BTreeSet<Vec<String>> = sections.map(|line| words_in_order(&line.text)).collect();
     draft.findings.retain(|(line, _)| !told.contains(&words_in_order(&line.text)));

@@ -6,51 +6,58 @@ use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
+use crate::prompts;
 use crate::thresholds::MIN_STEP_FIT;
 
 /// Minimum number of steps of a section that are put in order.
 const MIN_STEPS: usize = 3;
 
-/// Puts the steps of each section that answers how something is done, and cites one page for all of them, into the order of that page.
-/// A line that is no step stays behind the step that it followed. A section of steps alone is numbered.
+/// Numbers the steps of each section that answers how something is done, and cites one page for all of them, in the order of that page.
+/// The lines that are no steps go into a section of their own, behind the others.
 pub(super) fn order_steps(
     kind: QuestionKind,
-    sections: &mut [DraftSection],
+    sections: &mut Vec<DraftSection>,
     notes: &EvidenceStore,
     scorer: &RelevanceScorer,
 ) -> Result<()> {
+    let mut beside: Vec<DraftLine> = Vec::new();
     for section in sections.iter_mut() {
         let Some(item) = section.item else { continue };
         let kind = scorer.part_question(item).map_or(kind, |part| part.0);
         if kind == QuestionKind::HowTo
-            && let Some((lines, only_steps)) = in_page_order(section.paragraphs.concat(), notes)?
+            && let Some((steps, others)) = in_page_order(&section.paragraphs.concat(), notes)?
         {
-            section.paragraphs = vec![lines];
-            section.layout = if only_steps { SectionLayout::Steps } else { SectionLayout::Prose };
+            section.paragraphs = vec![steps];
+            section.layout = SectionLayout::Steps;
+            beside.extend(others);
         }
+    }
+    if !beside.is_empty() {
+        sections.push(DraftSection {
+            title: prompts::phrases()?.synthesis.further.clone(),
+            item: None,
+            layout: SectionLayout::List,
+            paragraphs: vec![beside],
+        });
     }
     Ok(())
 }
 
-/// The lines in the order of the one page that all steps cite, and whether all of them are steps. `None` for few steps, and for steps
-/// of several pages.
+/// The steps in the order of the one page that all of them cite, and the other lines. `None` for few steps, and for steps of several
+/// pages.
 fn in_page_order(
-    lines: Vec<DraftLine>,
+    lines: &[DraftLine],
     notes: &EvidenceStore,
-) -> Result<Option<(Vec<DraftLine>, bool)>> {
-    let mut opening: Vec<DraftLine> = Vec::new();
-    let mut steps: Vec<(&Evidence, Vec<DraftLine>)> = Vec::new();
-    let mut only_steps = true;
+) -> Result<Option<(Vec<DraftLine>, Vec<DraftLine>)>> {
+    let mut others: Vec<DraftLine> = Vec::new();
+    let mut steps: Vec<(&Evidence, &DraftLine)> = Vec::new();
     for line in lines {
         let fit = kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?;
         let first = line.evidence.first().copied();
         let cited = notes.evidence.iter().find(|it| Some(it.id) == first);
-        match (cited.filter(|_| fit >= MIN_STEP_FIT), steps.last_mut()) {
-            (Some(evidence), _) => steps.push((evidence, vec![line])),
-            (None, last) => {
-                only_steps = false;
-                last.map_or(&mut opening, |last| &mut last.1).push(line);
-            }
+        match cited.filter(|_| fit >= MIN_STEP_FIT) {
+            Some(evidence) => steps.push((evidence, line)),
+            None => others.push(line.clone()),
         }
     }
     let one_page = |it: &(&Evidence, _)| it.0.passage.page() == steps[0].0.passage.page();
@@ -58,8 +65,7 @@ fn in_page_order(
         return Ok(None);
     }
     steps.sort_by_key(|step| step.0.passage.first());
-    opening.extend(steps.into_iter().flat_map(|step| step.1));
-    Ok(Some((opening, only_steps)))
+    Ok(Some((steps.into_iter().map(|step| step.1.clone()).collect(), others)))
 }
 
 #[cfg(test)]
@@ -98,13 +104,12 @@ mod tests {
             line(2, sentences[1]),
         ];
         let texts = |lines: Vec<DraftLine>| lines.into_iter().map(|it| it.text).collect::<Vec<_>>();
-        let (ordered, only_steps) = in_page_order(lines.clone(), &notes).unwrap().unwrap();
-        assert!(!only_steps);
-        let oak = "An oak grows for two hundred years.";
-        assert_eq!(texts(ordered), [sentences[0], sentences[1], sentences[2], oak]);
+        let (ordered, others) = in_page_order(&lines, &notes).unwrap().unwrap();
+        assert_eq!(texts(ordered), [sentences[0], sentences[1], sentences[2]]);
+        assert_eq!(texts(others), ["An oak grows for two hundred years."]);
         // Two are no procedure, and steps of two pages have no order that a page gives.
-        assert_eq!(in_page_order(lines[..2].to_vec(), &notes).unwrap(), None);
+        assert_eq!(in_page_order(&lines[..2], &notes).unwrap(), None);
         lines.push(line(9, "Water the tree."));
-        assert_eq!(in_page_order(lines, &notes).unwrap(), None);
+        assert_eq!(in_page_order(&lines, &notes).unwrap(), None);
     }
 }

@@ -2,6 +2,7 @@
 use crate::draft::DraftConflict;
 use crate::heuristic::answer::{self, YesNoTally};
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
+use crate::heuristic::conflicts::is_on_verdict;
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::prompts;
 use crate::prompts::fill_template;
@@ -43,6 +44,7 @@ pub(super) fn confidence_mark(
         let side = notes.evidence.iter().find(|it| it.id == *id);
         side.is_some_and(|side| evidence.iter().any(|it| place(it) == place(side)))
     });
+    let disputed = disputed || conflicts.iter().any(|conflict| is_on_verdict(notes, conflict));
     let mut why = vec![match n {
         1 => words.one_source.clone(),
         _ => fill_template(&words.sources, &[("n", &n.to_string())]),

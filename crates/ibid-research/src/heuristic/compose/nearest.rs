@@ -16,7 +16,7 @@ use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, Questi
 
 /// Whether a point states the fact asked for: in a form that says so, or in the form of such facts and, with the title of its page, in
 /// the words of the question.
-pub(super) fn says_all(
+fn says_all(
     brief: &Brief,
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
@@ -44,15 +44,20 @@ fn is_widened(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
 
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
 /// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
-/// sentences that answer by themselves, nor is what is not `alone`: rows, parts and what stands under a heading. What is said of one
-/// side alone compares nothing.
+/// sentences that answer by themselves, nor is what is not `alone`, rows and parts, or what the `best` point says or stands under. What is said of one
+/// side alone compares nothing, and a list has the word for what is asked, or is `headed` by the question.
 pub(super) fn mark_near(
-    (kind, alone): (QuestionKind, bool),
+    (brief, alone, best): (&Brief, bool, Option<&RankedPoint<'_>>),
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     short: &[&ClaimCluster],
     confidence: &mut ConfidenceMark,
 ) -> Result<bool> {
+    let kind = brief.kind;
+    let headed = best.is_some_and(|it| it.headed);
+    let told =
+        best.is_some_and(|best| best.headed || best.listed || says_all(brief, notes, scorer, best));
+    let alone = alone && !told;
     // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
     let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
     let alone = alone
@@ -83,6 +88,11 @@ pub(super) fn mark_near(
         true => MIN_UNKNOWN_THING_PROBABILITY,
         false => MIN_ANSWER_PROBABILITY,
     };
+    // "What are the risks?" is not answered by what names no risk, unless it means one.
+    let unnamed_kind = kind == QuestionKind::List
+        && !headed
+        && short.iter().all(|it| !scorer.has_asked_head(&it.text))
+        && likely.is_none_or(|it| it < MIN_ANSWER_PROBABILITY);
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low
@@ -92,6 +102,7 @@ pub(super) fn mark_near(
             || unnamed
             || likely.is_some_and(|it| it < least))
         || one_sided
+        || unnamed_kind
         || unknown && likely.is_none_or(|it| it < MIN_UNKNOWN_THING_PROBABILITY);
     if near {
         let words = &prompts::phrases()?.confidence;

@@ -61,9 +61,11 @@ fn opens_with(text: &str, subject: &str) -> bool {
     stems(text).starts_with(&stems(subject))
 }
 
-/// Takes out of `conflicts` the sides of editions that a newer one among the sides replaces, and says what they had.
+/// Takes out of `conflicts` the sides of editions that a newer one among the sides replaces, and says what they had, where the `short`
+/// answer tells one of the two.
 pub(super) fn take_replaced(
     notes: &EvidenceStore,
+    short: &[DraftLine],
     conflicts: &mut Vec<DraftConflict>,
 ) -> Result<Vec<DraftLine>> {
     let words = &prompts::phrases()?.synthesis;
@@ -89,7 +91,10 @@ pub(super) fn take_replaced(
             let template = if editions { &words.replaced } else { &words.superseded };
             let filled = [("old", says.as_str()), ("new", new.as_str())];
             let evidence = [line.evidence.as_slice(), &by.evidence].concat();
-            lines.push(DraftLine { text: fill_template(template, &filled), evidence });
+            let mut told = short.iter().flat_map(|line| &line.evidence);
+            if told.any(|id| evidence.contains(id)) {
+                lines.push(DraftLine { text: fill_template(template, &filled), evidence });
+            }
             false
         });
     }

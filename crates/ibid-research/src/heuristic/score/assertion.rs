@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::heuristic::lexicon::spaced;
 use crate::prompts::SentenceWords;
 use ibid_core::domain::Page;
-use ibid_core::domain::words::{content_stems, stem, tokens};
+use ibid_core::domain::words::{Token, content_stems, stem, tokens};
 
 /// Maximum number of words between a verb and the "that" of its clause: "told reporters at the airport on Friday that".
 const MAX_WORDS_TO_CLAUSE: usize = 8;
@@ -227,16 +227,28 @@ fn tells_of_fiction(page: &Page, words: &SentenceWords) -> bool {
     })
 }
 
-/// Whether sentence `n` of a page states what the page takes back: the page or section is on myths, or the next sentence says
-/// that this is false.
+/// Whether sentence `n` of a page stands in a page or section on myths.
+pub(super) fn is_among_myths(page: &Page, n: usize, words: &SentenceWords) -> bool {
+    let debunks = |text: &str| words.debunking.any_in(&spaced(text));
+    debunks(&page.title) || page.heading_above(n).is_some_and(debunks)
+}
+
+/// Whether a page takes back its sentence `n`: the one before it says that people believe "the following", or the next one that this is
+/// false: "This advice was withdrawn", "Nothing of this has been shown".
 pub(super) fn is_taken_back(page: &Page, n: usize, words: &SentenceWords) -> bool {
     const POINTING: [&str; 6] = ["this", "that", "it", "they", "these", "both"];
-    let debunks = |text: &str| words.debunking.any_in(&spaced(text));
-    if debunks(&page.title) || page.heading_above(n).is_some_and(debunks) {
-        return true;
-    }
+    let is_announced = n.checked_sub(1).is_some_and(|before| {
+        let before = spaced(page.sentence(before));
+        let says = |word: &Word<'_>| words.saying.iter().any(|verb| stem(verb) == word.stem);
+        before.contains(" the following ") && split(&before).iter().any(says)
+    });
     let next = tokens(page.sentence(n + 1));
-    let Some(first) = next.first() else { return false };
+    let Some(first) = next.first() else { return is_announced };
+    let is_pointing = |it: &Token| POINTING.contains(&it.text.as_str());
+    // "Nothing of this", "none of it".
+    let of_this =
+        next.get(1).is_some_and(|it| it.text == "of") && next.get(2).is_some_and(is_pointing);
+    let nothing = matches!(first.text.as_str(), "nothing" | "none") && of_this;
     let refutes = |text: &str| words.refuting.contains(text);
     let short = next.len() <= 3 && next.iter().any(|it| refutes(&it.text));
     let not_true = next.iter().take(6).any(|it| it.text == "not" || it.text.ends_with("n't"))
@@ -245,10 +257,11 @@ pub(super) fn is_taken_back(page: &Page, n: usize, words: &SentenceWords) -> boo
             .take(7)
             .any(|it| matches!(it.text.as_str(), "true" | "so" | "correct" | "right"));
     let judged = next.iter().take(6).any(|it| refutes(&it.text)) || not_true;
-    let is_judged = next
-        .get(1)
-        .is_some_and(|it| COPULAS.contains(&it.text.as_str()) || it.text.ends_with("n't"));
-    short
+    let is_copula = |it: &Token| COPULAS.contains(&it.text.as_str()) || it.text.ends_with("n't");
+    let is_judged = next.iter().skip(1).take(2).any(is_copula);
+    is_announced
+        || nothing
+        || short
         || not_true && next.len() <= 3
-        || POINTING.contains(&first.text.as_str()) && is_judged && judged
+        || is_pointing(first) && is_judged && judged
 }

@@ -21,6 +21,8 @@ pub(super) struct SentenceView<'a> {
     pub(super) spaced: &'a str,
     /// Whether it is an item of a list.
     pub(super) listed: bool,
+    /// Whether that is a list of steps.
+    pub(super) is_step: bool,
     /// How near the top of its page, at most 1.
     pub(super) early: f32,
     /// How nearly its heading asks the question, 0 to 1.
@@ -40,6 +42,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) previous: &'a [u32],
     /// The sentences before it that say what it is about: those that it is quoted with.
     pub(super) antecedents: &'a [(usize, Vec<u32>)],
+    /// The line of code that the sentence leads to.
+    pub(super) code: Option<usize>,
     /// The heading above that names what the sentence is about, where the sentence does not.
     pub(super) subject: Option<usize>,
     /// The heading above that tells what a pronoun at the beginning stands for.
@@ -57,6 +61,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) heading_text: &'a str,
     /// How nearly its heading asks the question, 0 to 1.
     pub(super) headed: f32,
+    /// Whether it is an item of a list of steps.
+    pub(super) is_step: bool,
 }
 
 impl<'a> SentenceContext<'a> {
@@ -89,6 +95,7 @@ impl<'a> SentenceContext<'a> {
             heading,
             previous,
             antecedents: &[],
+            code: None,
             subject: None,
             antecedent: None,
             compared: String::new(),
@@ -97,6 +104,7 @@ impl<'a> SentenceContext<'a> {
             topic,
             casing: &lines.casing,
             headed: 0.0,
+            is_step: false,
             heading_text: "",
         }
     }

@@ -52,7 +52,7 @@ impl SentenceRange {
         let Candidate { page, n, .. } = candidate;
         let mut span = SentenceRange {
             first: n,
-            last: last_of_code(page, n),
+            last: around.code.unwrap_or(n),
             ids: candidate.ids.to_vec(),
             seen: candidate.seen,
             fit: candidate.fit,
@@ -90,20 +90,26 @@ impl SentenceRange {
     }
 }
 
-/// The line of code that sentence `n` leads to, "Initialise the folder:"; `n` itself if there is none, or more than one line.
-fn last_of_code(page: &Page, n: usize) -> usize {
+/// The line of code that sentence `n` leads to, "Initialise the folder:"; `None` if it leads to none, or to several lines.
+pub(super) fn code_after(page: &Page, n: usize) -> Option<usize> {
     let is_code = |at: usize| page.sentences().get(at).is_some_and(|it| it.kind == BlockKind::Code);
     if !page.sentence(n).trim_end().ends_with(':') || !is_code(n + 1) {
-        return n;
+        return None;
     }
     let line = page.sentence(n + 1).trim_end();
     let is_longer = line.contains('\n') || is_code(n + 2) && same_block(page, n + 1, n + 2);
-    if is_longer || line.len() > MAX_CODE_BYTES { n } else { n + 1 }
+    (!is_longer && line.len() <= MAX_CODE_BYTES).then_some(n + 1)
 }
 
 /// Whether sentence `n` is a step that goes on with the one before it.
 pub(super) fn is_next_step(page: &Page, n: usize) -> bool {
     page.sentence(n).starts_with(NEXT_STEP)
+}
+
+/// The sentence before sentence `n` in its block, if sentence `n` depends on it; else `n`.
+pub(crate) fn with_antecedent(page: &Page, n: usize, words: &SentenceWords) -> usize {
+    let before = n.checked_sub(1).filter(|before| same_block(page, *before, n));
+    before.filter(|_| leans_on_previous(page.sentence(n), words)).unwrap_or(n)
 }
 
 /// Of the sentences `before` sentence `n`, those that say what it is about: the last one, and, as long as each begins with a pronoun

@@ -30,8 +30,9 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
-use super::sentence_range::{Candidate, SentenceRange, antecedents, is_next_step};
+use super::sentence_range::{Candidate, SentenceRange, antecedents, code_after, is_next_step};
 use super::stance::NormalizedSentence;
+use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
 
 /// Whether a sentence introduces what follows: "To return an article:".
@@ -57,6 +58,8 @@ impl RelevanceScorer {
         let elsewhere = self.far_from_subject(lines);
         let mut fit_sentences: Vec<usize> = Vec::new();
         let answering = self.answering_section(page, lines);
+        let asks_steps = self.item_matchers.iter().any(|it| it.kind == QuestionKind::HowTo);
+        let steps = listed_steps(page, &self.words.sentence);
         // How nearly the heading asks the question, and the same of a sentence that leads to a list.
         let (mut headed, mut led, mut heading_text) = (0.0_f32, 0.0_f32, "");
         for (at, (n, own)) in lines.lines.iter().enumerate() {
@@ -66,7 +69,9 @@ impl RelevanceScorer {
                 continue;
             }
             // A member of a list under a heading that asks the question answers, however short.
-            let asked = headed.max(led) > 0.0
+            let is_step = asks_steps && steps.contains(n);
+            let asked = is_step
+                || headed.max(led) > 0.0
                 || answering == Some(sections.nearest_heading(*n))
                 || self.has_asked_label(page.sentence(*n), own);
             let member = if asked { member_fitness(page, *n) } else { None };
@@ -108,7 +113,8 @@ impl RelevanceScorer {
                         let lead = if leads_to_list(page, *n) { page.sentence(*n) } else { "" };
                         led = self.heading_match(lead, lines);
                     }
-                    let around = SentenceContext { headed: strength, heading_text, ..around };
+                    let around =
+                        SentenceContext { headed: strength, is_step, heading_text, ..around };
                     let matched = self.judge_sentence(candidate, &around)?;
                     if matched.is_some() && strength == 0.0 {
                         self.note_step_under_title(reading, *n, lines);
@@ -150,6 +156,7 @@ impl RelevanceScorer {
         let nearest = self.is_nearest(&compared);
         SentenceContext {
             antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
+            code: code_after(page, *n).filter(sound),
             subject: sections.subject_of(*n, own).filter(sound),
             antecedent: sections.antecedent_of(page, *n).filter(sound),
             compared,
@@ -181,6 +188,7 @@ impl RelevanceScorer {
             && self.item_matchers.iter().filter(asks_list).any(|matcher| {
                 let terms = self.known_terms(&matcher.terms);
                 self.coverage(&terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
+                    && (matcher.kind != QuestionKind::List || self.matches_head(&around.topic))
             })
     }
 
@@ -240,14 +248,13 @@ impl RelevanceScorer {
         if items.is_empty() {
             return Ok(None);
         }
-        let claim = (span.first..n)
-            .map(|nth| claim_text(page.sentence(nth), words))
-            .chain([claim_text(
-                &(n..=span.last).map(|nth| page.sentence(nth)).collect::<Vec<_>>().join("\n"),
-                words,
-            )])
-            .collect::<Vec<_>>()
-            .join(" ");
+        let told = match around.code {
+            Some(code) => format!("{}\n{}", page.sentence(n), page.sentence(code)),
+            None => page.sentence(n).to_owned(),
+        };
+        let sentences = (span.first..n).map(|nth| page.sentence(nth)).chain([told.as_str()]);
+        let claims: Vec<String> = sentences.map(|text| claim_text(text, words)).collect();
+        let claim = claims.join(" ");
         let claim = match span.heading {
             Some(at) if page.sentence(at).ends_with('?') => {
                 format!("{} {claim}", page.sentence(at))
@@ -299,6 +306,7 @@ impl RelevanceScorer {
             text: &text,
             spaced: &span.seen.spaced,
             listed: page.sentences()[span.first].kind == BlockKind::ListItem,
+            is_step: around.is_step,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
             headed: around.headed,
             heading_text: around.heading_text,
@@ -417,8 +425,16 @@ impl RelevanceScorer {
         let similarity = view.similarity.filter(|_| !part);
         // A list under a title without the word asked for may list anything.
         let off_topic = headed == 0.0 && self.is_off_topic(similarity);
-        let listed = view.listed && !off_topic;
-        if listed && (item_matcher.kind == QuestionKind::List || headed > 0.0) {
+        // Of lists on the subject, one with the word for what is asked, "risks", has it in its headings or its items.
+        let is_headless = kind == QuestionKind::List
+            && !part
+            && headed == 0.0
+            && !self.matches_head(view.own)
+            && !self.matches_head(view.topic);
+        let listed = view.listed && !off_topic && !is_headless;
+        let is_step =
+            view.is_step && kind == QuestionKind::HowTo && topical >= MIN_PAGE_TOPIC_OVERLAP;
+        if listed && (kind == QuestionKind::List || is_step || headed > 0.0) {
             fit = fit.max(LISTED_MEMBER_FIT);
         }
         let mut off_topic_weight = 1.0;

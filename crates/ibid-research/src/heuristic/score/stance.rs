@@ -2,9 +2,11 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::assertion::{is_fiction, is_taken_back, tells_fiction};
+use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
+use crate::heuristic::calendar::years;
+use crate::heuristic::intake::is_verb;
 use crate::heuristic::lexicon::{has_phrase, spaced};
 use crate::heuristic::sentence::{count_denials, has_denial};
 use crate::prompts::SentenceWords;
@@ -35,8 +37,8 @@ impl RelevanceScorer {
         stance
     }
 
-    /// The stance that a model gives a text, but no yes of one sentence that says "rarely pays"; where the model gives none, the one that
-    /// its words have.
+    /// The stance that a model gives a text, but no yes of one sentence that says "rarely pays", and none that its words have the other
+    /// way; where the model gives none, the one that its words have.
     pub(crate) fn checked_stance(&mut self, by_model: Stance, text: &str) -> Stance {
         const RARE: [&str; 5] = ["rarely", "seldom", "hardly", "barely", "scarcely"];
         let (said, asked) = (spaced(text), spaced(&self.question_text));
@@ -44,35 +46,42 @@ impl RelevanceScorer {
             && split_sentences(text).len() == 1
             && !has_phrase(&said, "hardly any doubt")
             && RARE.iter().any(|word| has_phrase(&said, word) && !has_phrase(&asked, word));
-        match by_model {
-            Stance::For if is_rare => Stance::Neutral,
-            Stance::Neutral => {
-                let ids = self.ids(text);
-                self.stance(text, &said, &ids)
-            }
-            stance => stance,
+        let ids = self.ids(text);
+        match (by_model, self.stance(text, &said, &ids)) {
+            (Stance::For, _) if is_rare => Stance::Neutral,
+            (Stance::For, Stance::Against) | (Stance::Against, Stance::For) => Stance::Neutral,
+            (Stance::Neutral, by_words) => by_words,
+            (by_model, _) => by_model,
         }
     }
 
-    /// The stance of `sentences` of a page. `None` for what is no evidence: a yes or no of a work of fiction, and a yes that
-    /// the page takes back.
+    /// The stance of `sentences` of a page. `None` for what is no evidence: what the page takes back, a yes or no of a work of fiction,
+    /// and a yes from a section on myths.
     pub(super) fn stance_in(
         &mut self,
         page: &Page,
         mut sentences: RangeInclusive<usize>,
         said: NormalizedSentence<'_>,
     ) -> Option<Stance> {
+        let of_myths = self.words.sentence.debunking.any_in(&spaced(&self.question_text));
+        let last = *sentences.end();
+        if !of_myths && is_taken_back(page, last, &self.words.sentence) {
+            return None;
+        }
         let stance = self.stance(said.text, said.spaced, said.ids);
         let (words, Some(claim)) = (&self.words.sentence, &self.yes_no) else {
             return Some(stance);
         };
-        let of_myths = words.debunking.any_in(&claim.asked);
         let fiction = || is_fiction(page, &claim.asked, words);
         let unasserted = match stance {
             Stance::Neutral => false,
             Stance::Against => fiction(),
             Stance::For => {
-                fiction() || !of_myths && sentences.any(|n| is_taken_back(page, n, words))
+                fiction()
+                    || !of_myths
+                        && sentences.any(|n| {
+                            is_among_myths(page, n, words) || is_taken_back(page, n, words)
+                        })
             }
         };
         (!unasserted).then_some(stance)
@@ -105,7 +114,8 @@ impl RelevanceScorer {
         // "Do panels work better above plants?" is answered by what compares.
         let asks_more =
             words.comparing.any_in(&claim.asked) && !words.comparing.any_in(spaced) && !is_opposite;
-        if asks_more || tells_fiction(text, words) {
+        let is_past = is_before_a_year(spaced) && !is_before_a_year(&claim.asked);
+        if asks_more || is_past || tells_fiction(text, words) {
             return Stance::Neutral;
         }
         let asserted = claim.assertions.asserted(spaced);
@@ -114,8 +124,8 @@ impl RelevanceScorer {
             return Stance::Neutral;
         }
         // What the verb is asked of may stand before its clause: "they reduce flooding, but do not prevent it".
-        let end = asserted.find(clause).map_or(spaced.len(), |at| at + clause.len());
-        let ids = self.ids(&spaced[..end]);
+        let end = asserted.find(clause).map_or(asserted.len(), |at| at + clause.len());
+        let ids = self.ids(&asserted[..end]);
         let names = |object: &u32| self.match_strength(*object, &ids) >= MIN_WORD_MATCH;
         if !claim.objects.is_empty() && !claim.objects.iter().any(names) && !is_opposite
             || !claim.all_words.iter().all(names)
@@ -128,14 +138,16 @@ impl RelevanceScorer {
         let ids = self.ids(clause);
         let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
         let says_verb = claim.verb.is_none_or(says_verb)
-            && !claim.verb.is_some_and(|verb| self.has_only_as_noun(verb, clause));
-        if !says_verb || claim.asks_enough && !words.enough.any_in(clause) {
+            && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause));
+        let is_nearly = self.only_nearly(claim, clause);
+        if !says_verb || is_nearly || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
         if claim.asks_only && has_exception(&claim.asked, clause) {
             return Stance::Against;
         }
-        let denials = self.denials(claim, clause) + usize::from(has_qualified_denial(clause));
+        let refused = has_qualified_denial(clause) || is_too_much(clause);
+        let denials = self.denials(claim, clause) + usize::from(refused);
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
         if denials > 1 {
             return Stance::Neutral;
@@ -196,24 +208,47 @@ impl RelevanceScorer {
         })
     }
 
-    /// Whether a clause has a verb only as a noun: "the energy for cooling".
-    fn has_only_as_noun(&mut self, verb: u32, clause: &str) -> bool {
-        const BEFORE_NOUN: [&str; 5] = ["for", "of", "the", "a", "an"];
+    /// Whether a clause has the verb of a question only as a noun or adjective: "the energy for cooling", "the cool air", "is cooler".
+    fn has_only_as_noun(&mut self, claim: &YesNoClaim, verb: u32, clause: &str) -> bool {
+        const BEFORE_NOUN: [&str; 6] = ["for", "of", "the", "a", "an", "some"];
         let words = tokens(clause);
         let mut found = false;
         for (nth, word) in words.iter().enumerate() {
-            if self.lexicon.id(&word.text) != verb {
+            let ids = self.ids(&word.text);
+            if self.match_strength(verb, &ids) < MIN_WORD_MATCH {
                 continue;
             }
-            let noun = word.text.ends_with("ing")
-                && nth > 0
-                && BEFORE_NOUN.contains(&words[nth - 1].text.as_str());
-            if !noun {
+            let before = nth.checked_sub(1).map(|before| words[before].text.as_str());
+            let is_itself = self.lexicon.id(&word.text) == verb;
+            // What a thing is said to be, "a biomarker", is a noun in the question, too.
+            let may_be_noun = claim.objects_follow || word.text.ends_with("ing");
+            let after_article = before.is_some_and(|it| BEFORE_NOUN.contains(&it));
+            let compares = !is_itself && claim.objects_follow && word.text.ends_with("er");
+            if !(is_itself && may_be_noun && after_article || compares) {
                 return false;
             }
             found = true;
         }
         found
+    }
+
+    /// Whether what the question asks only nearly came about: "was nearly sold", "almost broke".
+    fn only_nearly(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let words = tokens(clause);
+        words.windows(2).any(|two| {
+            let ids = self.ids(&two[1].text);
+            matches!(two[0].text.as_str(), "nearly" | "almost")
+                && match claim.verb {
+                    Some(verb) => self.match_strength(verb, &ids) >= MIN_WORD_MATCH,
+                    None => is_verb(&two[1].text),
+                }
+        })
+    }
+
+    /// Whether a clause names an object of the question.
+    fn names_object(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let ids = self.ids(clause);
+        claim.objects.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
     }
 
     /// Of the clauses of a sentence, the one that has the verb asked about, or else most of the question's words: what stands
@@ -225,7 +260,10 @@ impl RelevanceScorer {
             let verb = claim.verb.map_or(0.0, |verb| self.match_strength(verb, &ids));
             let enough =
                 f32::from(u8::from(claim.asks_enough && self.words.sentence.enough.any_in(clause)));
+            let object =
+                verb >= MIN_WORD_MATCH && claim.objects_follow && self.names_object(claim, clause);
             let rank = self.coverage(&self.question, &ids) + 2.0 * verb + enough;
+            let rank = rank + f32::from(u8::from(object));
             if rank > best.0 {
                 best = (rank, clause);
             }
@@ -233,16 +271,18 @@ impl RelevanceScorer {
         best.1
     }
 
-    /// Whether another clause says the verb asked about the other way: "they cool the rooms, but they do not cool the
-    /// street" decides nothing.
+    /// Whether another clause says the verb asked about the other way, of the same object: "they cool the rooms, but do not cool the
+    /// street" decides nothing on roofs, and denies that they cool the street.
     fn is_contradicted(&mut self, claim: &YesNoClaim, spaced: &str, clause: &str) -> bool {
         let Some(verb) = claim.verb else {
             return false;
         };
         let denies = has_denial(clause, &self.words.sentence);
+        let of_object = claim.objects_follow && self.names_object(claim, clause);
         self.clauses(spaced).into_iter().filter(|other| *other != clause).any(|other| {
             let ids = self.ids(other);
             self.match_strength(verb, &ids) >= MIN_WORD_MATCH
+                && (!of_object || self.names_object(claim, other))
                 && has_denial(other, &self.words.sentence) != denies
         })
     }
@@ -276,6 +316,19 @@ fn has_qualified_denial(clause: &str) -> bool {
     after_not || later
 }
 
+/// Whether a clause says that a thing is too much one way for another: "too old to be safe".
+fn is_too_much(clause: &str) -> bool {
+    let words = tokens(clause);
+    words.windows(3).any(|three| three[0].text == "too" && three[2].text == "to")
+}
+
+/// Whether a sentence begins with a time that is over: "Before 1990 the dam was open".
+fn is_before_a_year(spaced: &str) -> bool {
+    let mut words = spaced.split_whitespace();
+    matches!(words.next(), Some("before" | "until"))
+        && words.next().is_some_and(|it| !years(it.trim_end_matches(',')).is_empty())
+}
+
 /// Whether a clause has a case without what the question asks if it is always there: "without epilepsy" of "only with epilepsy".
 fn has_exception(asked: &str, clause: &str) -> bool {
     let after = |text: &str, word: &str| {
@@ -307,213 +360,4 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan_from_brief;
-    use crate::test_support::brief;
-
-    fn stance(asked: &str, text: &str) -> Stance {
-        let brief = brief(asked);
-        let plan = plan_from_brief(&brief).unwrap();
-        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        let ids = scorer.ids(text);
-        scorer.stance(text, &spaced(text), &ids)
-    }
-
-    #[test]
-    fn what_rarely_happens_is_no_yes_of_a_model() {
-        let brief = brief("Do green roofs pay for their owners?");
-        let plan = plan_from_brief(&brief).unwrap();
-        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        let mut of = |text| scorer.checked_stance(Stance::For, text);
-        assert_eq!(of("A green roof rarely pays for its owner."), Stance::Neutral);
-        assert_eq!(of("A green roof pays for its owner."), Stance::For);
-        assert_eq!(of("A green roof pays for its owner. It rarely leaks."), Stance::For);
-        let told =
-            scorer.checked_stance(Stance::Neutral, "Green roofs do not pay for their owners.");
-        assert_eq!(told, Stance::Against);
-    }
-
-    #[test]
-    fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
-        for (asked, text, wanted) in [
-            (
-                "Do solar panels work better on a green roof?",
-                "Eleven of the green roofs carried solar panels that work.",
-                Stance::Neutral,
-            ),
-            (
-                "Do green roofs leak more often than bare roofs?",
-                "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
-                Stance::Against,
-            ),
-            (
-                "Is gravel associated with better drainage?",
-                "Gravel under a lawn is associated with poor drainage.",
-                Stance::Against,
-            ),
-            (
-                "Is moss a positive sign on a lawn?",
-                "Moss is a negative sign on every lawn.",
-                Stance::Against,
-            ),
-            (
-                "Do cracks in a wall only cause trouble with rain?",
-                "Cracks in a wall cause trouble without rain, too.",
-                Stance::Against,
-            ),
-            (
-                "Do green roofs prevent floods?",
-                "Green roofs reduce flooding from short summer storms, but they do not prevent it.",
-                Stance::Against,
-            ),
-            (
-                "Do green roofs prevent floods?",
-                "A green roof holds a shower and fails in the flood of a storm.",
-                Stance::Neutral,
-            ),
-            (
-                "Is a flood test of 24 hours enough?",
-                "A flood test of 48 hours with 5 cm of water is required before planting.",
-                Stance::Against,
-            ),
-            (
-                "Is a flood test of 24 hours enough?",
-                "A flood test of 24 hours with 5 cm of water is sufficient before planting.",
-                Stance::For,
-            ),
-            (
-                "Do green roofs save heating energy?",
-                "In buildings with less than 5 cm of insulation, green roofs saved 8 % of the heating energy.",
-                Stance::For,
-            ),
-            (
-                "Are green roofs bad for solar panels?",
-                "Eleven of the green roofs carried solar panels.",
-                Stance::Neutral,
-            ),
-            (
-                "Do green roofs cool cities?",
-                "Green roofs cool the roof and the rooms below it, but they do not measurably cool the air of cities.",
-                Stance::Neutral,
-            ),
-            (
-                "Do green roofs cool cities?",
-                "Green roofs reduced the electricity used for cooling the top floor by 27 % on average.",
-                Stance::Neutral,
-            ),
-            (
-                "Did the leak come from the green roof?",
-                "The leak was first blamed on the green roof.",
-                Stance::Neutral,
-            ),
-        ] {
-            assert_eq!(stance(asked, text), wanted, "{asked} {text}");
-        }
-    }
-
-    #[test]
-    fn a_sentence_decides_with_what_is_claimed_of_the_object() {
-        for (asked, text, wanted) in [
-            (
-                "Do green roofs cool cities?",
-                "Flats under green roofs are cooler on hot days, according to Dr. Ekwueme, who heads the city's Office for Climate.",
-                Stance::Neutral,
-            ),
-            (
-                "Is a green roof a fire risk?",
-                "The substrate of an extensive green roof emits 21 kg, mostly from firing expanded clay.",
-                Stance::Neutral,
-            ),
-            ("Is a green roof a fire risk?", "A dry green roof is a fire risk.", Stance::For),
-            (
-                "Can any flat roof carry a green roof?",
-                "Most concrete flat roofs can carry an extensive green roof without strengthening.",
-                Stance::Against,
-            ),
-            (
-                "Do I add snow to the wet weight?",
-                "Snow is added to the saturated weight, not compared with it.",
-                Stance::For,
-            ),
-            (
-                "Do vaccines cause autism?",
-                "The hypothesis that vaccines cause autism has been rejected by every large study.",
-                Stance::Neutral,
-            ),
-            (
-                "Does exercise reduce depression?",
-                "There is no question that exercise reduces depression.",
-                Stance::Neutral,
-            ),
-            (
-                "Do green roofs only cool rooms?",
-                "Green roofs cool rooms below them.",
-                Stance::Neutral,
-            ),
-            (
-                "Can any flat roof carry a green roof?",
-                "Eleven of the green roofs carried solar panels.",
-                Stance::Neutral,
-            ),
-            (
-                "Can a concrete roof carry a green roof?",
-                "A concrete roof can carry an extensive green roof without strengthening.",
-                Stance::For,
-            ),
-        ] {
-            assert_eq!(stance(asked, text), wanted, "{asked} {text}");
-        }
-    }
-
-    #[test]
-    fn what_is_only_reported_doubted_or_imagined_decides_nothing() {
-        let asked = "Do green roofs cause cancer?";
-        for text in [
-            "A blogger was fined for saying that green roofs cause cancer.",
-            "A blogger was fined for claiming green roofs cause cancer.",
-            "Critics say green roofs cause cancer.",
-            "Green roofs cause cancer, critics say.",
-            "Green roofs, critics say, cause cancer.",
-            "Green roofs cause cancer, according to a leaflet of the tile makers.",
-            "The minister told reporters at the fair on Friday that green roofs cause cancer.",
-            "Green roofs are said to cause cancer.",
-            "Many owners still believe that green roofs cause cancer.",
-            "It is untrue that green roofs cause cancer.",
-            "The belief that green roofs cause cancer is common among owners.",
-            "No study has shown that green roofs cause cancer.",
-            "This does not mean that green roofs cause cancer.",
-            "There is no evidence that green roofs do not cause cancer.",
-            "It is not true that green roofs do not cause cancer.",
-            "In the novel, green roofs cause cancer in a whole city.",
-            "In the film Moss, green roofs cause cancer in a whole city.",
-            "If roofs were sprayed with asbestos, green roofs would cause cancer.",
-        ] {
-            assert_eq!(stance(asked, text), Stance::Neutral, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_a_study_shows_or_a_sentence_says_against_a_report_is_asserted() {
-        let asked = "Do green roofs cause cancer?";
-        for (text, wanted) in [
-            ("A study of 900 flats showed that green roofs cause cancer.", Stance::For),
-            ("The guidelines say that green roofs cause cancer.", Stance::For),
-            ("We found that green roofs cause cancer.", Stance::For),
-            ("It is false that green roofs cause cancer.", Stance::Against),
-            ("It is not true that green roofs cause cancer.", Stance::Against),
-            (
-                "Critics claim that green roofs cause cancer, but green roofs do not cause cancer.",
-                Stance::Against,
-            ),
-            (
-                "Critics claim green roofs are safe, but studies show that green roofs cause cancer.",
-                Stance::For,
-            ),
-            ("Neither green roofs nor gravel roofs cause cancer.", Stance::Against),
-            ("Green roofs cause cancer, and owners say that they are ugly.", Stance::For),
-        ] {
-            assert_eq!(stance(asked, text), wanted, "{text}");
-        }
-    }
-}
+mod tests;

@@ -81,10 +81,14 @@ impl RelevanceScorer {
 
     /// Whether a sentence that stands alone names another side of a comparison than that of `item`, and not that.
     pub(crate) fn is_on_other_side(&self, item: Option<ItemId>, text: &str) -> bool {
-        let names_side = || self.apart.iter().any(|name| name.is_in(text));
         let side = self.item_matchers.iter().find(|it| Some(it.item) == item && it.side);
         let own = side.and_then(|it| it.side_name(&self.apart));
-        own.is_some_and(|own| !own.is_in(text) && names_side())
+        own.is_some_and(|own| !own.is_in(text) && self.names_side(text))
+    }
+
+    /// Whether a sentence names one of the things that are compared.
+    pub(crate) fn names_side(&self, text: &str) -> bool {
+        self.apart.iter().any(|name| name.is_in(text))
     }
 
     /// Which sides of a comparison a sentence names, by their positions in the question, if `item` is to compare them.

@@ -8,7 +8,7 @@ use crate::heuristic::plan::distinguishing_words;
 use crate::prompts;
 use crate::prompts::{MeasureWords, TableWords};
 use ibid_core::Result;
-use ibid_core::domain::words::{Number, content_stems, numbers, stem, tokens};
+use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 
 /// Stems of the question from which an attribute is asked for, though it is of no measure that the question names.
@@ -197,6 +197,17 @@ impl TableRequest {
     /// Whether it asks for figures of this unit.
     pub(super) fn has_unit(&self, unit: &String) -> bool {
         self.units.is_empty() || self.units.contains(unit)
+    }
+
+    /// Whether a name has the number that the question gives to that name: "Lumo 7" of a question on the Lumo 9 has another. `None` where
+    /// it has no such name.
+    pub(super) fn has_asked_number(&self, name: &str) -> Option<bool> {
+        let words: Vec<String> = tokens(name).into_iter().map(|token| token.text).collect();
+        let own = numbered(&words);
+        let of_name = own.iter().filter(|(before, _)| {
+            !is_stop_word(before) && self.numbered.iter().any(|asked| asked.0 == *before)
+        });
+        of_name.map(|it| self.numbered.contains(it)).reduce(|one, other| one || other)
     }
 
     /// Share of what the question is about that these stems have.

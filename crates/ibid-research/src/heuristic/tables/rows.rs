@@ -36,7 +36,7 @@ pub(crate) fn rows_of_page(
         let views = TableView::of_page(page, request.words);
         let told = |lines: fn(&TableView<'_>, &TableRequest) -> Vec<RowLine>| {
             let of_view = |view| {
-                let lines = lines(view, request).into_iter();
+                let lines = of_asked_number(view, request, lines(view, request)).into_iter();
                 lines.filter_map(move |line| evidence(view, line, source))
             };
             views.iter().flat_map(of_view).collect::<Vec<Evidence>>()
@@ -57,6 +57,22 @@ pub(crate) fn rows_of_page(
         }
     }
     found
+}
+
+/// The lines without those on rows of another number than the one asked for: "Lumo 7" does not tell of the Lumo 9. Where a table has
+/// only such rows of the name, it tells nothing of it.
+fn of_asked_number(
+    view: &TableView<'_>,
+    request: &TableRequest,
+    mut lines: Vec<RowLine>,
+) -> Vec<RowLine> {
+    let match_of = |row: usize| view.label(row).and_then(|label| request.has_asked_number(label));
+    let matches: Vec<Option<bool>> = (0..view.table.rows.len()).map(match_of).collect();
+    if matches.contains(&Some(false)) && !matches.contains(&Some(true)) {
+        return Vec::new();
+    }
+    lines.retain(|line| line.rows.0 != line.rows.1 || match_of(line.rows.0) != Some(false));
+    lines
 }
 
 /// The evidence for a line; `None` if nothing says what the rows are about, or they are too long to quote.

@@ -1,0 +1,256 @@
+use super::*;
+use crate::plan_from_brief;
+use crate::test_support::brief;
+
+fn stance(asked: &str, text: &str) -> Stance {
+    let brief = brief(asked);
+    let plan = plan_from_brief(&brief).unwrap();
+    let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+    let ids = scorer.ids(text);
+    scorer.stance(text, &spaced(text), &ids)
+}
+
+#[test]
+fn what_rarely_happens_is_no_yes_of_a_model() {
+    let brief = brief("Do green roofs pay for their owners?");
+    let plan = plan_from_brief(&brief).unwrap();
+    let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+    let mut of = |text| scorer.checked_stance(Stance::For, text);
+    assert_eq!(of("A green roof rarely pays for its owner."), Stance::Neutral);
+    assert_eq!(of("A green roof pays for its owner."), Stance::For);
+    assert_eq!(of("A green roof pays for its owner. It rarely leaks."), Stance::For);
+    let told = scorer.checked_stance(Stance::Neutral, "Green roofs do not pay for their owners.");
+    assert_eq!(told, Stance::Against);
+}
+
+#[test]
+fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
+    for (asked, text, wanted) in [
+        (
+            "Do solar panels work better on a green roof?",
+            "Eleven of the green roofs carried solar panels that work.",
+            Stance::Neutral,
+        ),
+        (
+            "Do green roofs leak more often than bare roofs?",
+            "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
+            Stance::Against,
+        ),
+        (
+            "Is gravel associated with better drainage?",
+            "Gravel under a lawn is associated with poor drainage.",
+            Stance::Against,
+        ),
+        (
+            "Is moss a positive sign on a lawn?",
+            "Moss is a negative sign on every lawn.",
+            Stance::Against,
+        ),
+        (
+            "Do cracks in a wall only cause trouble with rain?",
+            "Cracks in a wall cause trouble without rain, too.",
+            Stance::Against,
+        ),
+        (
+            "Do green roofs prevent floods?",
+            "Green roofs reduce flooding from short summer storms, but they do not prevent it.",
+            Stance::Against,
+        ),
+        (
+            "Do green roofs prevent floods?",
+            "A green roof holds a shower and fails in the flood of a storm.",
+            Stance::Neutral,
+        ),
+        (
+            "Is a flood test of 24 hours enough?",
+            "A flood test of 48 hours with 5 cm of water is required before planting.",
+            Stance::Against,
+        ),
+        (
+            "Is a flood test of 24 hours enough?",
+            "A flood test of 24 hours with 5 cm of water is sufficient before planting.",
+            Stance::For,
+        ),
+        (
+            "Do green roofs save heating energy?",
+            "In buildings with less than 5 cm of insulation, green roofs saved 8 % of the heating energy.",
+            Stance::For,
+        ),
+        (
+            "Are green roofs bad for solar panels?",
+            "Eleven of the green roofs carried solar panels.",
+            Stance::Neutral,
+        ),
+        (
+            "Do green roofs cool cities?",
+            "Green roofs cool the roof and the rooms below it, but they do not measurably cool the air of cities.",
+            Stance::Against,
+        ),
+        (
+            "Do green roofs cool cities?",
+            "Green roofs reduced the electricity used for cooling the top floor by 27 % on average.",
+            Stance::Neutral,
+        ),
+        (
+            "Did the leak come from the green roof?",
+            "The leak was first blamed on the green roof.",
+            Stance::Neutral,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}
+
+#[test]
+fn a_sentence_decides_with_what_is_claimed_of_the_object() {
+    for (asked, text, wanted) in [
+        (
+            "Do green roofs cool cities?",
+            "Flats under green roofs are cooler on hot days, according to Dr. Ekwueme, who heads the city's Office for Climate.",
+            Stance::Neutral,
+        ),
+        (
+            "Is a green roof a fire risk?",
+            "The substrate of an extensive green roof emits 21 kg, mostly from firing expanded clay.",
+            Stance::Neutral,
+        ),
+        ("Is a green roof a fire risk?", "A dry green roof is a fire risk.", Stance::For),
+        (
+            "Can any flat roof carry a green roof?",
+            "Most concrete flat roofs can carry an extensive green roof without strengthening.",
+            Stance::Against,
+        ),
+        (
+            "Do I add snow to the wet weight?",
+            "Snow is added to the saturated weight, not compared with it.",
+            Stance::For,
+        ),
+        (
+            "Do vaccines cause autism?",
+            "The hypothesis that vaccines cause autism has been rejected by every large study.",
+            Stance::Neutral,
+        ),
+        (
+            "Does exercise reduce depression?",
+            "There is no question that exercise reduces depression.",
+            Stance::Neutral,
+        ),
+        ("Do green roofs only cool rooms?", "Green roofs cool rooms below them.", Stance::Neutral),
+        (
+            "Can any flat roof carry a green roof?",
+            "Eleven of the green roofs carried solar panels.",
+            Stance::Neutral,
+        ),
+        (
+            "Can a concrete roof carry a green roof?",
+            "A concrete roof can carry an extensive green roof without strengthening.",
+            Stance::For,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}
+
+#[test]
+fn what_is_only_reported_doubted_or_imagined_decides_nothing() {
+    let asked = "Do green roofs cause cancer?";
+    for text in [
+        "A blogger was fined for saying that green roofs cause cancer.",
+        "A blogger was fined for claiming green roofs cause cancer.",
+        "Critics say green roofs cause cancer.",
+        "Green roofs cause cancer, critics say.",
+        "Green roofs, critics say, cause cancer.",
+        "Green roofs cause cancer, according to a leaflet of the tile makers.",
+        "The minister told reporters at the fair on Friday that green roofs cause cancer.",
+        "Green roofs are said to cause cancer.",
+        "Many owners still believe that green roofs cause cancer.",
+        "It is untrue that green roofs cause cancer.",
+        "The belief that green roofs cause cancer is common among owners.",
+        "No study has shown that green roofs cause cancer.",
+        "This does not mean that green roofs cause cancer.",
+        "There is no evidence that green roofs do not cause cancer.",
+        "It is not true that green roofs do not cause cancer.",
+        "In the novel, green roofs cause cancer in a whole city.",
+        "In the film Moss, green roofs cause cancer in a whole city.",
+        "If roofs were sprayed with asbestos, green roofs would cause cancer.",
+    ] {
+        assert_eq!(stance(asked, text), Stance::Neutral, "{text}");
+    }
+}
+
+#[test]
+fn what_a_study_shows_or_a_sentence_says_against_a_report_is_asserted() {
+    let asked = "Do green roofs cause cancer?";
+    for (text, wanted) in [
+        ("A study of 900 flats showed that green roofs cause cancer.", Stance::For),
+        ("The guidelines say that green roofs cause cancer.", Stance::For),
+        ("We found that green roofs cause cancer.", Stance::For),
+        ("It is false that green roofs cause cancer.", Stance::Against),
+        ("It is not true that green roofs cause cancer.", Stance::Against),
+        (
+            "Critics claim that green roofs cause cancer, but green roofs do not cause cancer.",
+            Stance::Against,
+        ),
+        (
+            "Critics claim green roofs are safe, but studies show that green roofs cause cancer.",
+            Stance::For,
+        ),
+        ("Neither green roofs nor gravel roofs cause cancer.", Stance::Against),
+        ("Green roofs cause cancer, and owners say that they are ugly.", Stance::For),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn what_nearly_happened_or_is_no_longer_so_is_no_yes() {
+    for (asked, text, wanted) in [
+        ("Does the dam have cracks?", "It is a lie that the dam has cracks.", Stance::Neutral),
+        ("Does the dam have cracks?", "The dam is free of cracks.", Stance::Against),
+        (
+            "Does the dam have cracks?",
+            "The claim that the dam has cracks was withdrawn in 2019.",
+            Stance::Neutral,
+        ),
+        (
+            "Does the dam have cracks?",
+            "The dam has cracks, according to a leaflet that was proved to be a forgery.",
+            Stance::Neutral,
+        ),
+        ("Does the dam have cracks?", "The dam has cracks.", Stance::For),
+        ("Was the dam sold?", "The dam was nearly sold in 2012.", Stance::Neutral),
+        ("Was the dam sold?", "The dam was sold for nearly a million euros.", Stance::For),
+        ("Did the dam break?", "The dam almost broke in 1987.", Stance::Neutral),
+        (
+            "Was the dam closed?",
+            "The dam was to be closed in 2020, but the plan was dropped.",
+            Stance::Neutral,
+        ),
+        ("Is the dam safe?", "The dam is too old to be safe.", Stance::Against),
+        ("Is the dam safe?", "Few engineers believe that the dam is safe.", Stance::Neutral),
+        (
+            "Is the dam safe?",
+            "The dam is safe, the owner claims; the inspector disagrees.",
+            Stance::Neutral,
+        ),
+        ("Is the dam safe?", "The dam is said to be safe.", Stance::Neutral),
+        ("Is the dam safe?", "The dam is safe.", Stance::For),
+        (
+            "Is the dam open to visitors?",
+            "Before 1990 the dam was open to visitors.",
+            Stance::Neutral,
+        ),
+        (
+            "Do green roofs cool the street?",
+            "Green roofs cool the roof and the rooms below it, but they do not measurably cool the air at street level.",
+            Stance::Against,
+        ),
+        (
+            "Do green roofs cool the street?",
+            "The air above green roofs is cooler, and below three storeys some of the cool air reaches the street.",
+            Stance::Neutral,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}

@@ -222,7 +222,7 @@ impl<'a> WriteContext<'a> {
                     if let Some(answer) = line
                         && !is_less_direct(scorer, self.brief, &answer, &draft.short)?
                     {
-                        lead_with_answer(draft, answer);
+                        lead_with_answer(draft, answer)?;
                     }
                     (opening, closing) = (introduction, conclusion);
                 }

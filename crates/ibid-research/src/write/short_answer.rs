@@ -20,7 +20,12 @@ const MIN_SENTENCE_WORDS: usize = 4;
 const SHORT_WORDS: usize = 60;
 
 /// Begins the short answer with a model's `answer`, which is the one-line answer, too, where it is short enough.
-pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) {
+pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) -> Result<()> {
+    // What code took for the nearest passage no longer leads.
+    let words = &prompts::phrases()?.confidence;
+    for why in draft.confidence.why.iter_mut().filter(|why| **why == words.nearest) {
+        why.clone_from(&words.indirect);
+    }
     draft.short = short_with_picked(&answer, &draft.short);
     draft.verdict = None;
     draft.nearest_only = false;
@@ -28,6 +33,7 @@ pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) {
         draft.answer = Some(answer);
         draft.answer_by_code = false;
     }
+    Ok(())
 }
 
 /// Opens and closes the report with those of a model's sentences that say something new.
@@ -186,6 +192,18 @@ mod tests {
             "It costs 110 euros per square metre on average, and care costs 3 euros a year, for an extensive green roof.",
         );
         assert_eq!(texts(&more), [&more.text[..]]);
+    }
+
+    #[test]
+    fn an_answer_of_a_model_is_not_called_the_nearest_passage() {
+        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
+        let mut draft = crate::test_support::draft(&[line("Roofs are flat.")], Vec::new());
+        let words = &prompts::phrases().unwrap().confidence;
+        draft.nearest_only = true;
+        draft.confidence.why = vec![words.nearest.clone()];
+        lead_with_answer(&mut draft, line("Roofs leak at their flashings.")).unwrap();
+        assert!(!draft.nearest_only);
+        assert_eq!(draft.confidence.why, [words.indirect.clone()]);
     }
 
     #[test]

@@ -338,7 +338,7 @@ pub(crate) const MIN_PROGRESS: f32 = 0.02;
 // Which of a model's sentences are kept.
 /// Share of the best written sentence's relevance from which another is kept without the verb asked about.
 pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
-/// Share of the best other sentence's relevance from which the quote of a faulty sentence stands in its place.
+/// Share of the best other sentence's relevance from which the quote of a faulty sentence, or one added beside the lines of code, stays.
 pub(crate) const MIN_REPLACEMENT_SHARE: f32 = 0.7;
 /// A sentence of a section is kept if its relevance is at least this share of that of the best sentence on the same part.
 pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;

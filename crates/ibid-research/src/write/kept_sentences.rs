@@ -6,8 +6,8 @@ use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::{
-    MIN_ASPECT_SHARE, MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_STEP_FIT,
-    MIN_WRITTEN_SHARE_WITHOUT_VERB,
+    MIN_ASPECT_SHARE, MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_REPLACEMENT_SHARE,
+    MIN_STEP_FIT, MIN_WRITTEN_SHARE_WITHOUT_VERB,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::content_stems;
@@ -45,6 +45,8 @@ pub(super) fn cut_irrelevant(
     for line in picked.iter().cloned().chain(sections.iter().flat_map(&lines)) {
         best = best.max(scorer.relevance(&line.text));
     }
+    // What is added beside the lines of code has more of the question than its subject and a verb.
+    let least = if picked.is_empty() { MIN_RELEVANCE_SHARE } else { MIN_REPLACEMENT_SHARE };
     let mut cut = 0;
     for at in (0..sections.len()).filter(|at| kinds[*at] != QuestionKind::List) {
         let section = &sections[at];
@@ -59,7 +61,7 @@ pub(super) fn cut_irrelevant(
             let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&line.text);
             let of_part = of_part(scorer, section, &line);
-            let near = relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
+            let near = relevance > 0.0 && relevance >= best * least && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE;
             // What is added beside the lines of code names one of the things that are compared.
             let is_apart = kinds[at] == QuestionKind::Comparison
@@ -287,6 +289,15 @@ mod tests {
             "A fire crossed 4 metres of dry grass.",
         ];
         assert_eq!(kept("How do you install an extensive green roof?", &steps).len(), 2);
+    }
+
+    #[test]
+    fn what_is_added_has_more_than_the_subject_and_the_verb() {
+        let asked = "Do green roofs save heating energy?";
+        let led = "In buildings with less than 5 cm of insulation, green roofs saved 8 % of the heating energy.";
+        let beside = "A green roof saves overflow by retention in small storms.";
+        assert_eq!(kept_beside(asked, &[led], &[led, beside]), [led]);
+        assert_eq!(kept(asked, &[led, beside]).len(), 2);
     }
 
     #[test]

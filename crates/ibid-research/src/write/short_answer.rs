@@ -203,7 +203,7 @@ mod tests {
         draft.confidence.why = vec![words.nearest.clone()];
         lead_with_answer(&mut draft, line("Roofs leak at their flashings.")).unwrap();
         assert!(!draft.nearest_only);
-        assert_eq!(draft.confidence.why, [words.indirect.clone()]);
+        assert_eq!(draft.confidence.why.as_slice(), std::slice::from_ref(&words.indirect));
     }
 
     #[test]

@@ -301,3 +301,72 @@ fn a_row_of_separated_values_is_found_by_its_code() {
     let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
     assert!(short(&told).contains("560") && !short(&told).contains("410"), "{told}");
 }
+
+/// The report on a question from documents of different sites, each with a year and a text.
+fn from_sites(question: &str, documents: &[(u32, &str)]) -> String {
+    let desk = TestHome::with_model();
+    for (nth, (year, text)) in documents.iter().enumerate() {
+        let page = format!(
+            "---\ntitle: Notes {nth}\ndate: {year}-01-01\nurl: https://site{nth}.example/p\n---\n# Notes {nth}\n\n{text}\n"
+        );
+        desk.write(&format!("sites/{nth}.md"), &page);
+    }
+    let folder = desk.path("sites").display().to_string();
+    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q"]).out
+}
+
+#[test]
+fn what_a_page_takes_back_and_what_nearly_was_is_no_yes() {
+    let asked = "Does birch bark cure a cough?";
+    for text in [
+        "Many people believe the following. Birch bark cures a cough in a day. Nothing of this has been shown.",
+        "Birch bark cures a cough in a day. This advice was withdrawn in 2015 and is wrong.",
+        "It is a lie that birch bark cures a cough.",
+    ] {
+        let told = from_sites(asked, &[(2020, text)]);
+        assert!(!told.contains("Short answer: yes"), "{told}");
+    }
+    let told = from_sites(asked, &[(2020, "Birch bark cures a cough in a day.")]);
+    assert!(told.contains("Short answer: yes"), "{told}");
+    let told = from_sites("Was the old ferry sold?", &[(2020, "The old ferry was nearly sold.")]);
+    assert!(!told.contains("Short answer: yes"), "{told}");
+}
+
+#[test]
+fn all_items_of_a_list_of_steps_are_told() {
+    let text =
+        "## Install the Tarbo\n\n1. Open the box.\n2. Frobnicate the wheel.\n3. Close the box.";
+    let told = from_sites("How do I install the Tarbo?", &[(2020, text)]);
+    for step in ["1. Open the box", "2. Frobnicate the wheel", "3. Close the box"] {
+        assert!(short(&told).contains(step), "{step}: {told}");
+    }
+}
+
+#[test]
+fn a_row_of_another_number_is_not_told() {
+    let table = "| Lamp | Weight |\n| --- | --- |\n| Lumo 7 | 3 kg |\n| Lumo 8 | 4 kg |";
+    let asked = |number: u32| {
+        let question = format!("What is the weight of the Lumo {number}?");
+        from_sites(&question, &[(2020, table)])
+    };
+    assert!(asked(7).contains("3 kg"), "{}", asked(7));
+    assert!(!asked(9).contains("3 kg"), "{}", asked(9));
+}
+
+#[test]
+fn a_disagreement_has_its_cases_and_is_on_what_is_asked() {
+    let lorries =
+        ["Lorries may cross the Marlow bridge.", "Lorries may not cross the Marlow bridge."];
+    let pipes = [
+        "Copper pipes burst in frost when they are full of water.",
+        "Copper pipes do not burst in frost when they have been drained.",
+    ];
+    let told = from_sites("Do copper pipes burst in frost?", &[(2020, pipes[0]), (2021, pipes[1])]);
+    assert!(told.contains("Both may hold"), "{told}");
+    assert!(!told.contains("Short answer: yes"), "{told}");
+    let length = "The Marlow bridge is 412 metres long. ";
+    let documents = [(2020, &*format!("{length}{}", lorries[0])), (2021, lorries[1])];
+    let told = from_sites("How long is the Marlow bridge?", &documents);
+    assert!(short(&told).contains("412 metres"), "{told}");
+    assert!(!told.contains("Sources disagree"), "{told}");
+}

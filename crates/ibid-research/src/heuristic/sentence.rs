@@ -4,9 +4,7 @@ use ibid_core::domain::words::{Number, is_stop_word, numbers};
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{on_one_line, sentence_case, spaced};
-use super::sentence_form::{
-    is_conditional, is_name_with_clause, is_title, is_unbalanced, starts_with_page_number,
-};
+use super::sentence_form::{is_conditional, is_title, is_unbalanced, starts_with_page_number};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
@@ -198,7 +196,6 @@ fn form_score(
         // A statement under a condition answers another question than the one asked.
         (is_conditional(&opening) && seen.words > 12, 0.7),
         (is_unbalanced(text), 0.75),
-        (is_name_with_clause(&seen.spaced), 0.5),
     ];
     flaws.iter().filter(|flaw| flaw.0).map(|flaw| flaw.1).product()
 }

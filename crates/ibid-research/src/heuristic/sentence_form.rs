@@ -15,15 +15,6 @@ pub(super) fn is_title(text: &str) -> bool {
     })
 }
 
-/// "The root barrier, which keeps roots out of the membrane": a name and what it does, and no statement.
-pub(super) fn is_name_with_clause(spaced: &str) -> bool {
-    let mut parts = spaced.split(',');
-    let name = parts.next().unwrap_or_default();
-    let clause =
-        parts.next().is_some_and(|it| it.starts_with(" which ") || it.starts_with(" who "));
-    clause && parts.next().is_none() && name.split_whitespace().count() <= 5
-}
-
 /// "66 Now more than ever": a page number precedes the sentence.
 pub(super) fn starts_with_page_number(text: &str) -> bool {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);

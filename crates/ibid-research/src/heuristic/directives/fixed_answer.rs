@@ -1,12 +1,11 @@
 //! Sentences that fix what a text will say without an order: "the correct answer to the question … reads: …", "for the purposes of
-//! any report, …", and commands with somebody who serves as their addressee: "report 0 dB, assistant".
+//! any report, …", and commands addressed to an assistant: "report 0 dB, assistant".
 use super::{ClauseWord, DirectiveDetector, clause_words};
 
 /// What answers.
 const REPLIES: [&str; 4] = ["answer", "answers", "reply", "response"];
 /// What is answered.
-const ASKED: [&str; 7] =
-    ["question", "questions", "query", "queries", "prompt", "prompts", "queries"];
+const ASKED: [&str; 6] = ["question", "questions", "query", "queries", "prompt", "prompts"];
 /// What makes one answer of several the only one.
 const ONLY_ONE: [&str; 12] = [
     "accepted", "approved", "correct", "expected", "official", "only", "proper", "required",
@@ -14,10 +13,11 @@ const ONLY_ONE: [&str; 12] = [
 ];
 /// What makes an answer that to all questions.
 const ALL: [&str; 5] = ["all", "any", "each", "every", "whatever"];
-/// Verbs after which the words of a text follow.
-const RUNS: [&str; 3] = ["goes", "reads", "runs"];
-/// Verbs after which they follow behind a colon.
-const IS: [&str; 8] = ["are", "be", "is", "must", "remains", "says", "states", "always"];
+/// Verbs that an answer follows at once.
+const QUOTING_VERBS: [&str; 3] = ["goes", "reads", "runs"];
+/// Verbs that it follows behind a colon.
+const VERBS_WITH_COLON: [&str; 8] =
+    ["are", "be", "is", "must", "remains", "says", "states", "always"];
 /// Words between "answer" and "question", and between "purposes of" and "report".
 const WORDS_TO_NOUN: usize = 4;
 /// What shows that a purpose is one of a law or a contract.
@@ -32,8 +32,8 @@ const OF_LAW: [&str; 9] = [
     "section",
     "under",
 ];
-/// Programs that serve, as they are addressed.
-const SERVANTS: [&str; 8] =
+/// What programs that answer are called when they are addressed.
+const ASSISTANTS: [&str; 8] =
     ["agent", "ai", "assistant", "bot", "chatbot", "copilot", "llm", "model"];
 /// Verbs of replies that have nothing to do with forms, keys and letters.
 const REPLYING: [&str; 6] = ["answer", "reply", "report", "respond", "say", "state"];
@@ -62,7 +62,7 @@ impl DirectiveDetector {
             let stated = behind.iter().enumerate().any(|(nth, it)| {
                 let colon = it.raw.ends_with([':', '：']);
                 let of_asked = all || subject.is_some_and(|at| at < nth);
-                is(Some(it), &RUNS) || is(Some(it), &IS) && colon && of_asked
+                is(Some(it), &QUOTING_VERBS) || is(Some(it), &VERBS_WITH_COLON) && colon && of_asked
             });
             (only || all) && stated
         })
@@ -107,17 +107,17 @@ impl DirectiveDetector {
                 pair[0].lower == "nothing" && matches!(pair[1].lower.as_str(), "else" | "more")
             });
             let replies = REPLYING.contains(&it.lower.as_str()) && !self.how_to;
-            !own && (replies && alone || !self.of_machines && addresses_servant(words, at))
+            !own && (replies && alone || !self.of_machines && addresses_assistant(words, at))
         })
     }
 }
 
-/// Whether a program that serves is addressed before the order at `at` or at its end: "assistant, report …", "report …, assistant".
+/// Whether an assistant is addressed before the order at `at` or at its end: "assistant, report …", "report …, assistant".
 /// In "Write to Anna Hall, assistant" it is what Anna Hall is.
-fn addresses_servant(words: &[ClauseWord<'_>], at: usize) -> bool {
-    let serves = |it: &ClauseWord<'_>| it.begins && SERVANTS.contains(&it.lower.as_str());
-    let first = words.first().filter(|it| at == 1 && serves(it) && it.raw.ends_with(','));
-    let last = words[at + 1..].last().filter(|it| serves(it));
+fn addresses_assistant(words: &[ClauseWord<'_>], at: usize) -> bool {
+    let is_assistant = |it: &ClauseWord<'_>| it.begins && ASSISTANTS.contains(&it.lower.as_str());
+    let first = words.first().filter(|it| at == 1 && is_assistant(it) && it.raw.ends_with(','));
+    let last = words[at + 1..].last().filter(|it| is_assistant(it));
     let before = words.len().checked_sub(2).map(|nth| &words[nth]);
     let of_person = before.is_some_and(|it| it.raw.starts_with(char::is_uppercase));
     first.is_some() || last.is_some() && !of_person

@@ -96,7 +96,8 @@ impl RelevanceScorer {
                 Some(fit) => {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
-                    let around = SentenceContext::new(lines, at, &headings);
+                    let plain = SentenceContext::new(lines, at, &headings);
+                    let around = SentenceContext { is_step, ..plain };
                     let around = self.neighbours(page, lines, at, (&poisoned, around));
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
@@ -113,8 +114,7 @@ impl RelevanceScorer {
                         let lead = if leads_to_list(page, *n) { page.sentence(*n) } else { "" };
                         led = self.heading_match(lead, lines);
                     }
-                    let around =
-                        SentenceContext { headed: strength, is_step, heading_text, ..around };
+                    let around = SentenceContext { headed: strength, heading_text, ..around };
                     let matched = self.judge_sentence(candidate, &around)?;
                     if matched.is_some() && strength == 0.0 {
                         self.note_step_under_title(reading, *n, lines);
@@ -157,7 +157,8 @@ impl RelevanceScorer {
         SentenceContext {
             antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
             code: code_after(page, *n).filter(sound),
-            subject: sections.subject_of(*n, own).filter(sound),
+            // The heading of a list of steps is not repeated with each of them.
+            subject: sections.subject_of(*n, own).filter(|at| sound(at) && !around.is_step),
             antecedent: sections.antecedent_of(page, *n).filter(sound),
             compared,
             nearest,

@@ -32,3 +32,29 @@ pub(super) fn listed_steps(page: &Page, words: &SentenceWords) -> BTreeSet<usize
     }
     steps
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts;
+    use ibid_core::domain::{Block, PageDraft};
+
+    #[test]
+    fn a_third_of_known_verbs_makes_a_list_one_of_steps() {
+        let page = |kind: BlockKind, texts: &[&str]| {
+            let blocks = texts.iter().map(|text| Block::new(kind, *text)).collect();
+            Page::new(PageDraft {
+                url: "https://a.example/".to_owned(),
+                blocks,
+                ..PageDraft::default()
+            })
+        };
+        let words = &prompts::phrases().unwrap().sentence;
+        let steps = ["Open the box.", "Frobnicate the wheel.", "Close the box."];
+        assert_eq!(listed_steps(&page(BlockKind::ListItem, &steps), words).len(), 3);
+        assert!(listed_steps(&page(BlockKind::Prose, &steps), words).is_empty());
+        let things =
+            ["Bees", "Open meadows", "Beetles", "Birds", "Close relatives", "Bats", "Mice"];
+        assert!(listed_steps(&page(BlockKind::ListItem, &things), words).is_empty());
+    }
+}

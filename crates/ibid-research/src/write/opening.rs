@@ -1,13 +1,15 @@
 //! The short answer in a model's words, and what opens and closes a report.
 use ibid_core::Result;
-use ibid_core::domain::OutputMode;
+use ibid_core::domain::{OutputMode, split_sentences};
 
 use super::evidence::{best_first, evidence_rows, resolve_evidence, without_label};
 use super::{ModelOutcome, WriteContext, WriterOutput};
 use crate::ask;
 use crate::ask::shapes::{AnswerPrompt, AnswerReply, EvidenceRow, WrittenSentence};
 use crate::draft::DraftLine;
+use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::llm_session::TrackedModel;
+use crate::prompts;
 
 /// Maximum amount of evidence for the one-line answer.
 const MAX_ANSWER_EVIDENCE: usize = 12;
@@ -42,11 +44,17 @@ impl<'a> WriteContext<'a> {
         let text = without_label(line).to_owned();
         let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
         let known = self.has_known_names(&text, "", &evidence);
+        let announcements = &prompts::phrases()?.sentence.announcements;
         let lines = |sentences: &[WrittenSentence]| -> Vec<DraftLine> {
-            let lines = sentences.iter().map(|sentence| {
-                let text = without_label(&sentence.text).to_owned();
+            let lines = sentences.iter().flat_map(|sentence| {
                 let named = prompt_input.sentence_evidence(sentence);
-                DraftLine { evidence: resolve_evidence(&text, named, &best), text }
+                let text = without_label(&sentence.text);
+                let said = stated_sentences(text, announcements).into_iter();
+                said.map(move |text| (named.clone(), text.to_owned()))
+            });
+            let lines = lines.map(|(named, text)| DraftLine {
+                evidence: resolve_evidence(&text, named, &best),
+                text,
             });
             lines
                 .filter(|it| !it.evidence.is_empty())
@@ -59,5 +67,26 @@ impl<'a> WriteContext<'a> {
             line: (!evidence.is_empty() && !text.is_empty() && known)
                 .then_some(DraftLine { text, evidence }),
         })
+    }
+}
+
+/// The sentences of what a model gives as one, each to be checked by itself, without questions and without what speaks of the answer:
+/// "This answer is based on …".
+fn stated_sentences<'t>(text: &'t str, announcements: &[String]) -> Vec<&'t str> {
+    let sentences = split_sentences(text).into_iter().map(|span| text[span].trim());
+    sentences
+        .filter(|it| !it.ends_with('?') && !begins_with_phrase(&spaced(it), announcements))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sentence_that_states_something_stands_by_itself() {
+        let announcements = &prompts::phrases().unwrap().sentence.announcements;
+        let text = "How do you plant an oak? Dig a hole of 40 cm. This answer is based on the text. Water it.";
+        assert_eq!(stated_sentences(text, announcements), ["Dig a hole of 40 cm.", "Water it."]);
     }
 }

@@ -120,11 +120,9 @@ pub(crate) async fn find_evidence(
     let mut inputs = page_inputs(round, notes, pages);
     rank_chunks(round, &mut inputs).await?;
     let mut weighed = weigh_by_words(round, scorer, inputs)?;
-    // A model that reads the pages knows what words mean.
-    let by_model = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer).is_some();
     let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
     let words_fail = lacks_lexical_match(scorer, found);
-    let compares = !by_model && needs_meaning(round.brief.kind, words_fail);
+    let compares = needs_meaning(round.brief.kind, words_fail);
     if let Some(ranker) = round.ranker.filter(|_| compares) {
         let pages = weighed.iter().map(|page| (&page.input, &page.sentences));
         if compare_meaning(round.log, ranker, (scorer, words_fail), pages).await? {

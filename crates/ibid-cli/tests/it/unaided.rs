@@ -370,3 +370,51 @@ fn a_disagreement_has_its_cases_and_is_on_what_is_asked() {
     assert!(short(&told).contains("412 metres"), "{told}");
     assert!(!told.contains("Sources disagree"), "{told}");
 }
+
+#[test]
+fn a_name_of_two_things_is_told_with_both() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "gazetteer/a.md",
+        "# Velmo, Carsa\n\nVelmo is a town in the south of Carsa. Its river is deep.\n",
+    );
+    desk.write(
+        "gazetteer/b.md",
+        "# Velmo, Dorn\n\nVelmo is a village in Dorn. The population was 48 in 2010.\n",
+    );
+    let docs = desk.path("gazetteer").to_string_lossy().into_owned();
+    let of = |asked: &str| desk.ibid(&[asked, "--folder", &docs, "--model", "none", "-q"]).out;
+    let told = of("What river does Velmo lie on?");
+    assert!(told.contains("which “Velmo” is meant"), "{told}");
+    assert!(told.contains("**Velmo, Carsa**") && told.contains("**Velmo, Dorn**"), "{told}");
+    // A question that says which of them it means is not told of the other.
+    let told = of("What river does Velmo, Carsa lie on?");
+    assert!(!told.contains("is meant"), "{told}");
+}
+
+#[test]
+fn a_list_begins_with_its_members_and_not_with_what_is_none() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "wildlife/count.md",
+        "# Wildlife on gravel roofs\n\nNo gravel roof held hedgehogs, frogs or earthworms of their own.\n\nGravel roofs held larks, terns and 12 species of beetles.\n",
+    );
+    let docs = desk.path("wildlife").to_string_lossy().into_owned();
+    let asked = "Which animals live on gravel roofs?";
+    let told = desk.ibid(&[asked, "--folder", &docs, "--model", "none", "-q"]).out;
+    let (larks, hedgehogs) = (told.find("held larks"), told.find("held hedgehogs"));
+    assert!(larks.is_some() && hedgehogs.is_none_or(|at| Some(at) > larks), "{told}");
+}
+
+#[test]
+fn a_step_that_chooses_a_password_is_told() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "tarbo/setup.md",
+        "# How to set up the Tarbo\n\n1. Open the box.\n2. Choose a password.\n3. Press the button.\n",
+    );
+    let docs = desk.path("tarbo").to_string_lossy().into_owned();
+    let told =
+        desk.ibid(&["How do I set up the Tarbo?", "--folder", &docs, "--model", "none", "-q"]).out;
+    assert!(told.contains("2. Choose a password."), "{told}");
+}

@@ -39,11 +39,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
             .max(counted_causes_fit(asked, text)),
         QuestionKind::List => {
             let fit = list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
-            let words = &prompts::phrases()?.sentence;
-            // "No roof held hedgehogs" does not say which animals live there.
-            let denies =
-                has_denial(spaced, words) && !has_denial(&super::lexicon::spaced(asked), words);
-            if denies { fit * DENIED_MEMBERS_WEIGHT } else { fit }
+            if denies_members(asked, spaced)? { fit * DENIED_MEMBERS_WEIGHT } else { fit }
         }
         QuestionKind::When if asks_recurring_time(asked)? => {
             recurring_time_fit(cues("occasions"), text, spaced)
@@ -396,6 +392,12 @@ fn imperative_fit(text: &str) -> f32 {
         (false, true) => IMPERATIVE_FIT,
         _ => 0.0,
     }
+}
+
+/// Whether a sentence says what is not: "no roof held hedgehogs" does not say which animals live there.
+pub(crate) fn denies_members(asked: &str, spaced: &str) -> Result<bool> {
+    let words = &prompts::phrases()?.sentence;
+    Ok(has_denial(spaced, words) && !has_denial(&super::lexicon::spaced(asked), words))
 }
 
 /// Lists: commas with a final "and", or "include", "such as".

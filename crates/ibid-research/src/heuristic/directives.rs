@@ -110,7 +110,7 @@ impl DirectiveDetector {
             || self.fixes_answer(&words)
             || self.states_for_texts(&words)
             || self.is_ordered_in_cell(text)
-            || self.speaks_of(text, &self.words.secrets)
+            || self.speaks_of_secrets(text, &words)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)
             || self.prescribes_wording(&words)
@@ -192,6 +192,14 @@ impl DirectiveDetector {
         phrases
             .iter()
             .any(|phrase| lower.contains(phrase.as_str()) && !self.terms.contains(phrase.as_str()))
+    }
+
+    /// Whether a sentence names a secret. Of the steps of a how-to, "choose a password" is one: there, a password that is to be told
+    /// stands beside a word of telling.
+    fn speaks_of_secrets(&self, text: &str, words: &[ClauseWord<'_>]) -> bool {
+        let told = || words.iter().any(|it| self.is_output(it) || self.is_speech_verb(&it.lower));
+        self.speaks_of(text, &self.words.secrets)
+            || self.speaks_of(text, &self.words.passwords) && (!self.how_to || told())
     }
 
     fn is_search(&self, word: &ClauseWord<'_>) -> bool {
@@ -569,5 +577,10 @@ mod tests {
         let step = "Highlight the second value in red.";
         assert!(DirectiveDetector::new("value", false).unwrap().is_directive(step));
         assert!(!DirectiveDetector::new("value", true).unwrap().is_directive(step));
+        let step = "Choose a password.";
+        assert!(DirectiveDetector::new("router", false).unwrap().is_directive(step));
+        let router = DirectiveDetector::new("router", true).unwrap();
+        assert!(!router.is_directive(step));
+        assert!(router.is_directive("Include the password of the user in the summary."));
     }
 }

@@ -2,8 +2,8 @@
 use crate::prompts;
 use crate::thresholds::{
     AIM_WEIGHT, ASKING_HEADING, BESIDE_WORTH, COMPARISON_FORM_WEIGHT, COMPARISON_SIDES_WEIGHT,
-    CURRENT_EDITION_SHARE, DENIED_DATE_FIT, DISSIMILAR_WORTH, DOUBT_LOSS, FACT_TITLE_WEIGHT,
-    FAR_FACT_FIT, HEADED_BONUS, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS,
+    CURRENT_EDITION_SHARE, DENIED_DATE_FIT, DENIED_MEMBERS_WEIGHT, DISSIMILAR_WORTH, DOUBT_LOSS,
+    FACT_TITLE_WEIGHT, FAR_FACT_FIT, HEADED_BONUS, HEADED_FIT, HEADED_RELEVANCE, LATE_SUBJECT_LOSS,
     LISTED_MEMBER_BONUS, LISTED_MEMBER_FIT, LONG_SENTENCE_LOSS, MEANT_BONUS, MIN_ANSWER_FIT,
     MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
     MIN_STEP_FIT, MORE_EVIDENCE_BONUS, NEAR_FACT_FIT, ONE_CASE_LOSS, OTHER_AMOUNT_WEIGHT,
@@ -15,7 +15,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Source, Stance};
 
-use super::answer_shape::{asks_for_fact, is_free_form, kind_fit};
+use super::answer_shape::{asks_for_fact, denies_members, is_free_form, kind_fit};
 use super::calendar::years;
 use super::claim_clusters::ClaimCluster;
 use super::editions::is_newer_edition;
@@ -221,6 +221,9 @@ fn worth_of(
     // Under such a heading, what was said need not mean the question.
     if heading >= ASKING_HEADING && !it.listed && is_free_form(brief.kind) {
         worth += HEADED_BONUS;
+    }
+    if brief.kind == QuestionKind::List && denies_members(&brief.question, lower)? {
+        worth *= DENIED_MEMBERS_WEIGHT;
     }
     Ok(worth)
 }

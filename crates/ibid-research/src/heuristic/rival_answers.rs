@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
 use ibid_core::domain::{Evidence, EvidenceStore, Source};
 
-use super::asked_fact::StatedFact;
+use super::asked_fact::{QualifiedName, StatedFact};
 use super::conflict_reason::age_note;
 use super::conflicts::can_disagree;
 use super::score::RelevanceScorer;
@@ -35,14 +35,18 @@ pub(crate) fn add_rival_answers(
     let answers = stated_answers(notes, scorer);
     let sides = rival_sides(&answers);
     let [one, other, ..] = sides.as_slice() else {
-        return Ok(());
+        return add_namesakes(notes, scorer, known);
     };
     let stated: BTreeSet<_> = answers.iter().map(|it| it.evidence.id).collect();
     known.retain(|conflict| {
         conflict.sides.iter().any(|side| side.1.evidence.iter().all(|id| !stated.contains(id)))
     });
     let words = &prompts::phrases()?.conflict;
+    let names = scorer.qualified_name(one.source.id).zip(scorer.qualified_name(other.source.id));
     let likely = match scorer.fact_subject() {
+        _ if let Some((a, b)) = names.filter(|(a, b)| a.excludes(b)) => {
+            Some(fill_template(&words.other_things, &[("one", &a.shown), ("other", &b.shown)]))
+        }
         Some(name) if are_namesakes(scorer.question(), one, other) => {
             Some(fill_template(&words.namesakes, &[("name", name)]))
         }
@@ -57,6 +61,60 @@ pub(crate) fn add_rival_answers(
         item: one.evidence.items[0],
         sides: sides.iter().map(side).collect(),
         likely,
+    };
+    known.insert(0, conflict);
+    Ok(())
+}
+
+/// Adds that sources are on different things of the name asked about, if they say so: "Osgood, Indiana" and "Osgood, Missouri". Each
+/// is told by the best evidence of its source.
+fn add_namesakes(
+    notes: &EvidenceStore,
+    scorer: &RelevanceScorer,
+    known: &mut Vec<DraftConflict>,
+) -> Result<()> {
+    // What is asked of the thing says more of it than its definition.
+    let worth =
+        |it: &Evidence| (scorer.stated_fact(it).is_some(), scorer.count_asked_words(&it.claim));
+    let mut best: Vec<&Evidence> = notes.evidence.iter().collect();
+    best.sort_by(|a, b| {
+        worth(b).cmp(&worth(a)).then(b.score.total_cmp(&a.score)).then(a.id.cmp(&b.id))
+    });
+    let facts = |of: &Evidence| -> Vec<&StatedFact> {
+        let same = notes.evidence.iter().filter(|it| it.source == of.source);
+        same.filter_map(|it| scorer.stated_fact(it)).collect()
+    };
+    // Two films of one name and one kind do not differ in their kind.
+    let agree = |one: &Evidence, other: &Evidence| {
+        let (own, theirs) = (facts(one), facts(other));
+        own.iter().any(|it| theirs.iter().any(|other| !it.excludes(other) && it.is_like(other)))
+    };
+    let mut sides: Vec<(&QualifiedName, &Evidence)> = Vec::new();
+    for evidence in best {
+        if let Some(name) = scorer.qualified_name(evidence.source)
+            && sides.len() < MAX_ANSWERS
+            && sides.iter().all(|(other, side)| name.excludes(other) && !agree(side, evidence))
+        {
+            sides.push((name, evidence));
+        }
+    }
+    let Some(name) = scorer.fact_subject().filter(|_| sides.len() > 1) else {
+        return Ok(());
+    };
+    let told: BTreeSet<_> = sides.iter().map(|(_, evidence)| evidence.id).collect();
+    known.retain(|conflict| {
+        conflict.sides.iter().any(|side| side.1.evidence.iter().all(|id| !told.contains(id)))
+    });
+    let words = &prompts::phrases()?.conflict;
+    let side = |(name, evidence): &(&QualifiedName, &Evidence)| {
+        let line = DraftLine { text: evidence.claim.clone(), evidence: vec![evidence.id] };
+        (name.shown.clone(), line)
+    };
+    let conflict = DraftConflict {
+        about: fill_template(&words.about_name, &[("name", name)]),
+        item: sides[0].1.items[0],
+        sides: sides.iter().map(side).collect(),
+        likely: Some(fill_template(&words.namesakes, &[("name", name)])),
     };
     known.insert(0, conflict);
     Ok(())

@@ -1,6 +1,7 @@
 //! Which of the sentences that a model wrote stay.
 use std::collections::BTreeSet;
 
+use super::short_answer::denies;
 use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
@@ -15,6 +16,9 @@ use ibid_core::domain::{EvidenceId, EvidenceStore, ItemId, QuestionKind, Section
 
 /// Maximum number of sentences of a paragraph.
 pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
+/// Share of the best cited evidence's score from which a sentence of a list stays. In the sample library, sentences on other things
+/// have a third of it, and members of the list a half.
+const MIN_LISTED_SCORE_SHARE: f32 = 0.5;
 
 /// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
 /// shown. A sentence counts by the words of the question, or of the part of it that its section answers; the best of them, and of
@@ -48,7 +52,11 @@ pub(super) fn cut_irrelevant(
     // What is added beside the lines of code has more of the question than its subject and a verb.
     let least = if picked.is_empty() { MIN_RELEVANCE_SHARE } else { MIN_REPLACEMENT_SHARE };
     let mut cut = 0;
-    for at in (0..sections.len()).filter(|at| kinds[*at] != QuestionKind::List) {
+    for at in 0..sections.len() {
+        if kinds[at] == QuestionKind::List {
+            cut += cut_unlisted(&mut sections[at], notes);
+            continue;
+        }
         let section = &sections[at];
         let all = lines(section);
         let mut best_of_part: f32 = 0.0;
@@ -91,11 +99,31 @@ pub(super) fn cut_irrelevant(
         kept.retain(|(_, share)| *share >= least);
         cut += (before - kept.len()) as u32;
         let kept: Vec<DraftLine> = kept.into_iter().map(|(line, _)| line).collect();
-        sections[at].paragraphs =
-            kept.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect();
+        sections[at].paragraphs = in_paragraphs(&kept);
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     Ok(cut)
+}
+
+/// Removes from a list what cites weak evidence, and returns how many. A member need not repeat the question, so its words do not tell.
+/// What is no member stands last: "no roof held hedgehogs".
+fn cut_unlisted(section: &mut DraftSection, notes: &EvidenceStore) -> u32 {
+    let score = |line: &DraftLine| {
+        let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+        cited.map(|it| it.score).fold(0.0, f32::max)
+    };
+    let mut lines = section.paragraphs.concat();
+    let before = lines.len();
+    let least = lines.iter().map(score).fold(0.0, f32::max) * MIN_LISTED_SCORE_SHARE;
+    lines.retain(|line| score(line) >= least);
+    lines.sort_by_key(|line| denies(&line.text));
+    section.paragraphs = in_paragraphs(&lines);
+    (before - lines.len()) as u32
+}
+
+/// `lines` in paragraphs of the maximum length.
+fn in_paragraphs(lines: &[DraftLine]) -> Vec<Vec<DraftLine>> {
+    lines.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect()
 }
 
 /// Drops the sentences on another side of a comparison than that of `item`, all on one side where both are to be compared, and, where a question asks about one thing, those on other

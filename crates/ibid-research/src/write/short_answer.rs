@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
-use ibid_core::domain::{Brief, EvidenceId, OutputMode};
+use ibid_core::domain::{Brief, EvidenceId, OutputMode, QuestionKind};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReportDraft};
@@ -77,7 +77,8 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     lines
 }
 
-fn denies(text: &str) -> bool {
+/// Whether a sentence says that something is not so.
+pub(super) fn denies(text: &str) -> bool {
     prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
 }
 
@@ -150,7 +151,7 @@ fn retain_new(lines: &mut Vec<DraftLine>, draft: &ReportDraft) {
 }
 
 /// Whether a sentence says much less of what the question asks than the best of `picked`, or has not the form of an answer that
-/// all of these have.
+/// all of these have, or denies where members of a list are asked and `picked` names some.
 pub(super) fn is_less_direct(
     scorer: &mut RelevanceScorer,
     brief: &Brief,
@@ -161,6 +162,9 @@ pub(super) fn is_less_direct(
     if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
         return Ok(false);
     }
+    let names_none = brief.kind == QuestionKind::List
+        && denies(&answer.text)
+        && picked.iter().any(|line| !denies(&line.text));
     let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
     let fit =
         |line: &DraftLine| kind_fit(brief.kind, &brief.question, &line.text, &spaced(&line.text));
@@ -169,7 +173,7 @@ pub(super) fn is_less_direct(
         picked_fit = picked_fit.min(fit(line)?);
     }
     let formless = picked_fit.is_finite() && fit(answer)? < picked_fit * MIN_DIRECTNESS_SHARE;
-    Ok(formless || scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE)
+    Ok(names_none || formless || scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE)
 }
 
 #[cfg(test)]

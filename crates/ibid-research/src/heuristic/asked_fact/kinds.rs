@@ -27,6 +27,14 @@ const VAGUE: &[&str] = &[
     "part", "example", "often",
 ];
 
+/// Words between "is" and its article that change nothing of what the subject is said to be.
+fn is_adverb(word: &str) -> bool {
+    matches!(
+        word,
+        "also" | "previously" | "formerly" | "originally" | "currently" | "now" | "still"
+    )
+}
+
 impl FactQuestion {
     /// What a sentence that defines the subject says it is: the words after "is a", with those in brackets after the name.
     pub(super) fn kind_in(&self, words: &TextWords<'_>) -> Option<StatedFact> {
@@ -54,7 +62,10 @@ impl FactQuestion {
                 .map(|at| words.stems[at].clone())
                 .collect()
         };
-        let (kinds, names) = (of_kind(false), of_kind(true));
+        let (mut kinds, names) = (of_kind(false), of_kind(true));
+        if self.asks("posit") {
+            kinds = [names.clone(), kinds].concat();
+        }
         let by_name = self.asks("languag");
         if kinds.is_empty() || by_name && names.is_empty() {
             return None;
@@ -87,10 +98,26 @@ impl FactQuestion {
         let copula = (named + 1..until)
             .find(|at| matches!(words.word(*at), "is" | "was" | "are" | "were"))
             .map(|at| at + 1)
+            .map(|at| (at..words.len()).find(|at| !is_adverb(words.word(*at))).unwrap_or(at))
             .filter(|at| {
                 is_article(*at) || at + 1 < words.len() && matches!(words.word(*at), "the" | "one")
             });
         beside.or(copula)
+    }
+
+    /// The position that opens a sentence on a player: "A defender, he began …".
+    pub(super) fn opening_position(&self, words: &TextWords<'_>) -> Option<StatedFact> {
+        let opens = self.asks("posit") && words.len() > 3 && matches!(words.word(0), "a" | "an");
+        let last = (1..words.len().min(4)).find(|at| words.gap_before(at + 1).contains(','))?;
+        let of_person = matches!(words.word(last + 1), "he" | "she");
+        (opens && of_person).then(|| StatedFact {
+            shown: words.slice(1, last).to_owned(),
+            value: FactValue::Kind {
+                words: words.stems[1..=last].to_vec(),
+                by_modifier: false,
+                in_sport: false,
+            },
+        })
     }
 
     /// Whether the answer is the first words of a kind, and not its noun: "golf" of "golf tournament".

@@ -10,6 +10,7 @@ mod dimensions;
 mod expansions;
 mod kind_difference;
 mod kinds;
+mod namesakes;
 mod persons;
 mod places;
 mod words;
@@ -20,6 +21,7 @@ use crate::thresholds::ROUNDING_TOLERANCE;
 use ibid_core::Result;
 use ibid_core::domain::Page;
 use ibid_core::domain::words::{content_stems, is_stop_word};
+pub(crate) use namesakes::QualifiedName;
 use words::TextWords;
 
 /// Words before a name that a text may leave out or spell otherwise.
@@ -149,7 +151,7 @@ impl FactQuestion {
             {
                 FactType::Place
             }
-            _ if opening.contains(&"who") => FactType::Name,
+            _ if opening.contains(&"who") || asks("by") && asks("which") => FactType::Name,
             _ if ["stand", "refer"].iter().any(|it| asks(it)) => FactType::Expansion,
             _ if (0..words.len()).any(|at| CLASSES.contains(&words.stems[at].as_str())) => {
                 FactType::Kind
@@ -250,8 +252,16 @@ impl FactQuestion {
                 self.amount_in(&words, on_page).or_else(|| self.dimension_in(&words, on_page))
             }
             FactType::Expansion => self.expansion_in(&words),
-            FactType::Kind => self.kind_in(&words),
+            FactType::Kind => {
+                self.kind_in(&words).or_else(|| self.opening_position(&words).filter(|_| on_page))
+            }
         }
+    }
+
+    /// How many of the words that say what is asked `text` has.
+    pub(crate) fn count_asked_words(&self, text: &str) -> usize {
+        let stems = TextWords::new(text).stems;
+        self.relation.iter().filter(|it| stems.contains(it)).count()
     }
 
     fn asks(&self, stem: &str) -> bool {
@@ -269,6 +279,8 @@ impl FactQuestion {
             let own = words.stems.get(at).map_or("", String::as_str);
             matches!(own, "it" | "he" | "she" | "they" | "as" | "in" | "on") || self.asks(own)
         };
+        let begins =
+            |at: usize| begins(at) || words.len() > 1 && words.word(at) == "the" && begins(at + 1);
         let named = || words.stems.iter().any(|it| self.has_name_word(it) && !is_stop_word(it));
         !self.begins_with_other_subject(words)
             && (self.is_named_in(words) || on_page && (begins(0) || named()))
@@ -307,6 +319,11 @@ impl StatedFact {
     pub(crate) fn changed(shown: &str, other: &str) -> StatedFact {
         let value = FactValue::Changed { own: content_stems(shown), other: content_stems(other) };
         StatedFact { shown: shown.to_owned(), value }
+    }
+
+    /// Whether both are told with a word in common.
+    pub(crate) fn is_like(&self, other: &StatedFact) -> bool {
+        shares_word(&content_stems(&self.shown), &content_stems(&other.shown))
     }
 
     /// Whether both cannot be the answer: other days, names without a common word, figures further apart than rounding.

@@ -51,6 +51,10 @@ impl FactQuestion {
                 words.name_in_phrase(at + 2)
             }
             "is" | "was" | "are" if self.is_role(words, at) => words.name_in_phrase(at + 2),
+            // "In 1968, director Tony Richardson made …".
+            _ if self.is_agent(words, at) => {
+                words.capital_run(at + 1).filter(|(first, last)| last > first)
+            }
             _ => None,
         }
     }
@@ -78,8 +82,10 @@ impl FactQuestion {
         if last > first && last + 1 < words.len() && words.word(last + 1) == "by" {
             last -= 1;
         }
+        // "The Who" has only stop words.
+        let of_stops = (first..=last).all(|at| words.is_stop(at));
         let own: Vec<String> = (first..=last)
-            .filter(|at| !words.is_stop(*at))
+            .filter(|at| of_stops || !words.is_stop(*at))
             .map(|at| words.stems[at].clone())
             .collect();
         let fresh = own.iter().any(|it| !self.has_name_word(it) && !self.relation.contains(it));
@@ -91,6 +97,18 @@ impl FactQuestion {
 
     fn is_role(&self, words: &TextWords<'_>, at: usize) -> bool {
         self.relation.first() == Some(&words.stems[at])
+    }
+
+    /// Whether the word is who does what is asked: "director" of "directed".
+    fn is_agent(&self, words: &TextWords<'_>, at: usize) -> bool {
+        let word = words.word(at);
+        let of_verb = |role: &String| {
+            words.stems[at] == *role
+                || role.len() >= MIN_ROLE_PREFIX && word.starts_with(role.as_str())
+        };
+        !words.is_capital(at)
+            && (word.ends_with("or") || word.ends_with("er"))
+            && self.relation.iter().any(of_verb)
     }
 
     /// Whether the word is the verb of the role asked about.

@@ -155,3 +155,59 @@ fn a_dimension_differs_by_more_than_its_rounding() {
         Some("340 kg".to_owned())
     );
 }
+
+#[test]
+fn a_name_with_a_qualifier_tells_things_of_one_name_apart() {
+    let of = |text: &str| asked("What is the population of Osgood?").qualified_name(text);
+    let one = of("Osgood, Indiana Osgood is a town in Ripley County.").unwrap();
+    assert_eq!(one.shown, "Osgood, Indiana");
+    let other = of("Osgood, Missouri - Gazetteer").unwrap();
+    assert!(one.excludes(&other) && other.excludes(&one));
+    assert!(!one.excludes(&of("Osgood, Ripley County, Indiana").unwrap()));
+    let town = of("Osgood, Ohio The Osgood of today is a town.").unwrap();
+    assert_eq!(town.shown, "Osgood, Ohio");
+    for text in [
+        "Osgood, President of the club, spoke.",
+        "Osgood (born 1961) is a golfer.",
+        "Osgood, Indiana, has 1,600 people.",
+        "Osgood is a town.",
+    ] {
+        assert_eq!(of(text), None, "{text}");
+    }
+    let of = |text: &str| asked("Who is the artist of \"Big Fun\"?").qualified_name(text).unwrap();
+    let album = of("Big Fun (Towa Tei album) Big Fun is the eighth album.");
+    assert!(album.excludes(&of("Big Fun (Shaun Ross album)")));
+    assert!(album.excludes(&of("Big Fun (1979 film)")));
+    assert!(!of("Big Fun (Hindi film)").excludes(&of("Big Fun (1979 film)")));
+}
+
+#[test]
+fn the_maker_stands_after_what_he_is_called() {
+    let asked = "Who is the artist of the album \"Nothing Lost\"?";
+    let of = |text| shown(asked, text).unwrap();
+    assert_eq!(of("Nothing Lost is the first album released by The Who."), "The Who");
+    assert_eq!(
+        of("Nothing Lost is the first record released by comedian and singer Ada Lee."),
+        "Ada Lee"
+    );
+    let asked = "Who directed the film \"Low Tide\"?";
+    let text = "In 1968, director Tony Kay made Low Tide.";
+    assert_eq!(shown(asked, text).as_deref(), Some("Tony Kay"));
+    let asked = "Series 20000 is operated by which railway operator?";
+    let text = "Series 20000 was a train operated by the private railway operator North East.";
+    assert_eq!(shown(asked, text).as_deref(), Some("North East"));
+}
+
+#[test]
+fn a_position_is_told_after_plays_as_or_in_front() {
+    let asked = "What position does Ada Lee play in?";
+    let keeper = "Ada Lee is a footballer who plays as a Goalkeeper.";
+    assert!(differ(asked, keeper, "Ada Lee plays as a winger for Corkham."));
+    let front = asked_of(asked, "A defender, she began her career in Corkham.");
+    assert_eq!(front.as_deref(), Some("defender"));
+}
+
+/// What a sentence of a page on the subject states.
+fn asked_of(question: &str, sentence: &str) -> Option<String> {
+    asked(question).stated_in(sentence, true).map(|fact| fact.shown)
+}

@@ -66,7 +66,10 @@ impl<'a> TextWords<'a> {
             let ends =
                 at > from && self.breaks_before(at) || self.gap_before(at).contains(['(', ')']);
             let led = matches!(self.word(at), "the" | "a" | "an");
-            if ends || self.is_stop(at) && !led {
+            let joins = self.word(at) == "and" && run.is_none() && at > from;
+            // "The Who": a word of a name is no stop word.
+            let goes_on = open && self.is_capital(at);
+            if ends || self.is_stop(at) && !led && !joins && !goes_on {
                 break;
             }
             let digit = self.word(at).starts_with(|c: char| c.is_ascii_digit());

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::heuristic::answer_shape::{asked_facet_name, asks_recurring_time};
-use crate::heuristic::asked_fact::{FactQuestion, StatedFact};
+use crate::heuristic::asked_fact::{FactQuestion, QualifiedName, StatedFact};
 use crate::heuristic::asked_head::{asked_head, asked_noun};
 use crate::heuristic::calendar::dates_at;
 use crate::heuristic::injection::InjectionDetector;
@@ -84,6 +84,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) fact_question: Option<FactQuestion>,
     /// The facts that sentences state in answer to it: source and sentence.
     pub(super) stated: BTreeMap<(SourceId, usize), StatedFact>,
+    /// Which of the things of the name asked about a source is on, where it says so.
+    pub(super) qualified: BTreeMap<SourceId, QualifiedName>,
     /// The facts that one of two copies of a text changed: source and sentence.
     pub(super) changed: BTreeMap<(SourceId, usize), StatedFact>,
     /// Whether the question asks for a time that recurs, and not for a date.
@@ -123,7 +125,6 @@ impl RelevanceScorer {
         }
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
-        let facet = asked_facet_name(&brief.question).map(|name| lexicon.id(name));
         let mut aspect = match brief.kind {
             QuestionKind::Comparison => Vec::new(),
             _ => aspect_terms(&mut lexicon, &brief.question, brief),
@@ -143,17 +144,18 @@ impl RelevanceScorer {
         let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
+        let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
-        if let Some(id) = yes_no.as_ref().and_then(|claim| claim.verb) {
+        if let Some(id) = claimed {
             aspect.retain(|term| term.id != id);
             aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
         }
-        let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
         let weak = asked_word(&mut lexicon, &brief.question);
         let verbs: Vec<u32> = claimed.into_iter().chain(question_verb).chain(weak).collect();
         let of_aspect: Vec<u32> = aspect.iter().map(|term| term.id).collect();
         let word_use = WordUse::of_question(&mut lexicon, &brief.question, &of_aspect, &verbs);
         let mut scorer = RelevanceScorer {
+            facet: asked_facet_name(&brief.question).map(|name| lexicon.id(name)),
             lexicon,
             words,
             question_text: brief.question.clone(),
@@ -164,7 +166,6 @@ impl RelevanceScorer {
             yes_no,
             head,
             noun,
-            facet,
             target_noun,
             asks_recurring_time: asks_recurring_time(&brief.question)?,
             table_requests: table_requests(brief, plan)?,
@@ -178,6 +179,7 @@ impl RelevanceScorer {
             headed: BTreeMap::new(),
             fact_question: FactQuestion::from_question(&brief.question)?,
             stated: BTreeMap::new(),
+            qualified: BTreeMap::new(),
             changed: BTreeMap::new(),
             names,
             sites: BTreeSet::new(),

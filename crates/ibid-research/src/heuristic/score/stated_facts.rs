@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use ibid_core::domain::{Evidence, Page, Stance};
+use ibid_core::domain::{Evidence, Page, SourceId, Stance};
 
 use super::assertion::AssertionWords;
 use super::best_sentences::SentenceMatch;
@@ -11,7 +11,7 @@ use super::page::PageInput;
 use super::scorer::RelevanceScorer;
 use super::stance::NormalizedSentence;
 use crate::changed_fact::changed_sentences;
-use crate::heuristic::asked_fact::StatedFact;
+use crate::heuristic::asked_fact::{QualifiedName, StatedFact};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::sentence::{
     SentenceText, claim_text, has_denial, has_doubt_words, leans_on_previous,
@@ -35,6 +35,12 @@ impl RelevanceScorer {
             .as_ref()
             .filter(|question| question.is_subject_of(&page.title, page.text().expose()));
         let on_page = subject.is_some();
+        let name = self.fact_question.as_ref().and_then(|question| {
+            let titles = [self.shown_title(page)].into_iter();
+            let mut all = titles.chain(fit.iter().map(|n| page.sentence(*n)));
+            all.find_map(|text| question.qualified_name(text))
+        });
+        self.qualified.extend(name.map(|it| (reading.source, it)));
         let words = &self.words.sentence;
         let asserted = AssertionWords::new(words);
         let states = |n: usize| {
@@ -42,14 +48,15 @@ impl RelevanceScorer {
                 return Some((n, changed.clone()));
             }
             let sentence = page.sentence(n);
-            let lower = spaced(sentence);
+            let question = self.fact_question.as_ref()?;
+            // "Without You I'm Nothing" denies nothing.
+            let lower = spaced(sentence).replace(spaced(question.name()).trim(), "");
             // "It is a myth that it was built in 1925" and "it was not built in 1925" state no date.
             if has_denial(&lower, words) || asserted.asserted(&lower) != lower {
                 return None;
             }
             let short = sentence.split_whitespace().count() <= MAX_FACT_WORDS;
-            let question = self.fact_question.as_ref().filter(|_| short)?;
-            Some((n, question.stated_in(sentence, on_page)?))
+            Some((n, question.stated_in(sentence, on_page).filter(|_| short)?))
         };
         let stated: Vec<(usize, StatedFact)> = fit.iter().filter_map(|n| states(*n)).collect();
         let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
@@ -92,7 +99,9 @@ impl RelevanceScorer {
                     continue;
                 };
                 let typed = |page: &Page, n: usize| {
-                    self.fact_question.as_ref()?.stated_in(page.sentence(n), true)
+                    let question = self.fact_question.as_ref()?;
+                    let on_page = question.is_subject_of(&page.title, page.text().expose());
+                    question.stated_in(page.sentence(n), on_page)
                 };
                 let both = typed(one.page, n).zip(typed(other.page, m));
                 if both.is_some_and(|(one, other)| one.excludes(&other)) {
@@ -136,6 +145,16 @@ impl RelevanceScorer {
         let one_sentence = evidence.passage.first() == evidence.passage.last();
         self.stated_fact(evidence).is_some()
             && (one_sentence && evidence.heading.is_none() || self.has_asked_names(text))
+    }
+
+    /// Which of the things of the name asked about a source is on, where it says so.
+    pub(crate) fn qualified_name(&self, source: SourceId) -> Option<&QualifiedName> {
+        self.qualified.get(&source)
+    }
+
+    /// How many of the words that say which fact is asked `text` has.
+    pub(crate) fn count_asked_words(&self, text: &str) -> usize {
+        self.fact_question.as_ref().map_or(0, |question| question.count_asked_words(text))
     }
 
     /// The name of what the question asks a fact of.

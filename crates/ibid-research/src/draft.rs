@@ -39,6 +39,31 @@ pub(crate) struct DraftConflict {
     pub(crate) likely: Option<String>,
 }
 
+/// What code answered before a model's answer took its place, to go back to if that does not hold.
+pub(crate) struct ReplacedAnswer {
+    /// The model's answer.
+    pub(crate) by: DraftLine,
+    pub(crate) short: Vec<DraftLine>,
+    pub(crate) verdict: Option<YesNo>,
+    pub(crate) nearest_only: bool,
+    pub(crate) confidence: ConfidenceMark,
+    pub(crate) answer: Option<DraftLine>,
+}
+
+impl ReportDraft {
+    /// Answers as code did, if the answer that took its place is one of the `faulty` lines.
+    pub(crate) fn restore_answer(&mut self, faulty: &[DraftLine]) {
+        if let Some(own) = self.replaced_answer.take_if(|it| faulty.contains(&it.by)) {
+            self.short = own.short;
+            self.verdict = own.verdict;
+            self.nearest_only = own.nearest_only;
+            self.confidence = own.confidence;
+            self.answer = own.answer;
+            self.answer_by_code = true;
+        }
+    }
+}
+
 /// The report before it is checked: nothing is numbered or removed yet.
 pub(crate) struct ReportDraft {
     pub(crate) title: String,
@@ -56,6 +81,8 @@ pub(crate) struct ReportDraft {
     pub(crate) answer: Option<DraftLine>,
     /// Whether code made the answer from a quote, and not a model.
     pub(crate) answer_by_code: bool,
+    /// What code answered, if a model's answer took its place.
+    pub(crate) replaced_answer: Option<ReplacedAnswer>,
     pub(crate) findings: Vec<(DraftLine, ConfidenceMark)>,
     pub(crate) comparison: Option<DraftComparison>,
     pub(crate) sections: Vec<DraftSection>,

@@ -52,6 +52,7 @@ pub mod judge;
 mod lookup;
 mod model_steps;
 pub mod multi_hop;
+mod near_copies;
 mod outline;
 mod overstatement;
 mod page_set;

@@ -7,8 +7,9 @@ use super::grounding::{
     has_unknown_code, has_unknown_number, has_unknown_statement, states_the_asked,
 };
 use super::heuristic::language::{confident_language, language};
+use super::near_copies::is_weakened_copy;
 
-/// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, is in another language than the question of
+/// Whether `text` has a number, code, name, cause, bound or statement that `quotes` lack, copies one of them without what limits it, is in another language than the question of
 /// `brief`, or only repeats it. Codes and names of the question count as known; its numbers and other words do not.
 pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
     let question = brief.question.as_str();
@@ -23,6 +24,7 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || adds_cause(text, quotes)
         || changes_bound(text, quotes)
         || drops_restriction(text, quotes)
+        || is_weakened_copy(text, quotes)
         || borrows_question(text, question, &subject, quotes)
         || is_english_yes_no && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)

@@ -60,6 +60,7 @@ pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportD
         conclusion_by_code: false,
         answer: None,
         answer_by_code: false,
+        replaced_answer: None,
         findings: Vec::new(),
         comparison: None,
         sections,

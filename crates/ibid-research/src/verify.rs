@@ -51,6 +51,7 @@ pub(crate) async fn verify(
         // What only a draft that was not used says is nothing that was left out.
         let used: Vec<DraftLine> = draft_lines(&mut draft).map(|line| line.clone()).collect();
         faulty.retain(|line| used.contains(line));
+        draft.restore_answer(&faulty);
         quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode, scorer)?;
         // Two sentences may have become one quote, and a finding may be that quote.
         draft.sections = dedup_sentences(std::mem::take(&mut draft.sections));

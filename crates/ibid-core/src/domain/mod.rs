@@ -21,6 +21,7 @@ mod question;
 mod report;
 mod segment;
 mod share;
+mod short_answer;
 mod source;
 mod strategy;
 mod synonym;

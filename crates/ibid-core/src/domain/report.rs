@@ -519,24 +519,6 @@ impl Report {
         }
     }
 
-    /// How the short answer is laid out: rows of tables as a list, others as the section that has all of its sentences, or else as
-    /// running text.
-    pub fn short_layout(&self) -> SectionLayout {
-        let is_row = |it: &Citation| it.passage.text().expose().contains(" | ");
-        let has_all = |section: &&Section| {
-            let told: Vec<&str> = section.paragraphs.iter().flatten().map(Claim::text).collect();
-            self.short.iter().all(|claim| told.contains(&claim.text()))
-        };
-        match self.sections.iter().find(has_all) {
-            _ if self.short.len() < 2 => SectionLayout::Prose,
-            _ if self.short.iter().all(|it| it.citations().iter().any(is_row)) => {
-                SectionLayout::List
-            }
-            Some(section) => section.layout,
-            None => SectionLayout::Prose,
-        }
-    }
-
     /// The distinct passages that the report cites, in order of first use, each with the number of its source. Their
     /// position in this list, from 1, numbers the quote footnotes.
     pub fn cited_passages(&self) -> Vec<(u32, &Passage)> {
@@ -565,16 +547,6 @@ impl Report {
     pub fn undecided(&self) -> Option<&str> {
         let mut open = self.open.iter();
         open.find(|it| it.what == OpenItem::YES_OR_NO).map(|it| it.why.as_str())
-    }
-
-    /// The label of the short answer: "Short answer", with yes or no where there is a verdict, or "Nearest passage".
-    pub fn short_answer_label(&self) -> &'static str {
-        match self.verdict {
-            Some(YesNo::Yes) => "Short answer: yes",
-            Some(YesNo::No) => "Short answer: no",
-            None if self.nearest_only => "Nearest passage",
-            None => "Short answer",
-        }
     }
 
     /// All claims in reading order: short answer, introduction, findings, comparison, sections, conflicts, conclusion.

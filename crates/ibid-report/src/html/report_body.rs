@@ -1,4 +1,5 @@
 //! The report as the templates show it.
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::chart_drawing::ChartDrawing;
@@ -51,7 +52,7 @@ pub struct ReportBody {
     /// Its confidence.
     pub sure: ConfidenceBadge,
     /// The label of the short answer.
-    pub short_label: &'static str,
+    pub short_label: Cow<'static, str>,
     /// The sentences of the introduction.
     pub opening: Vec<ReportSentence>,
     /// Whether they are shown.

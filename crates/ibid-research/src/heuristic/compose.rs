@@ -72,9 +72,7 @@ pub(crate) fn compose_report(
     let leading = if current.is_empty() { &ranked } else { &current };
     let lean = YesNoTally::tally_ranked(brief, notes, leading);
     let parts = ranked_points::rank_parts(brief, notes, scorer, leading)?;
-    let core: Vec<RankedPoint<'_>> =
-        leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
-    let whole = if core.is_empty() { leading } else { &core };
+    let whole = &core_points(notes, leading);
     // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
     let (base, line) = parts.first().map_or((whole, leading), |(_, first)| (first, first));
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
@@ -128,6 +126,7 @@ pub(crate) fn compose_report(
         introduction,
         answer,
         answer_by_code: true,
+        replaced_answer: None,
         findings,
         comparison,
         sections,
@@ -396,6 +395,13 @@ fn all_conflicts(
     add_rival_answers(notes, scorer, &mut conflicts)?;
     let earlier = synthesis::take_replaced(notes, short, &mut conflicts)?;
     Ok((conflicts, earlier))
+}
+
+/// The points on the question itself; all where none is.
+fn core_points<'a>(notes: &EvidenceStore, ranked: &[RankedPoint<'a>]) -> Vec<RankedPoint<'a>> {
+    let core: Vec<RankedPoint<'_>> =
+        ranked.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
+    if core.is_empty() { ranked.to_vec() } else { core }
 }
 
 fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {

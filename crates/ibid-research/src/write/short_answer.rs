@@ -6,7 +6,7 @@ use ibid_core::domain::words::{content_stems, tokens};
 use ibid_core::domain::{Brief, EvidenceId, OutputMode, QuestionKind};
 
 use crate::ask::shapes::ANSWER_CHARS;
-use crate::draft::{DraftLine, ReportDraft};
+use crate::draft::{DraftLine, ReplacedAnswer, ReportDraft};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
@@ -21,6 +21,14 @@ const SHORT_WORDS: usize = 60;
 
 /// Begins the short answer with a model's `answer`, which is the one-line answer, too, where it is short enough.
 pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) -> Result<()> {
+    draft.replaced_answer = Some(ReplacedAnswer {
+        by: answer.clone(),
+        short: draft.short.clone(),
+        verdict: draft.verdict,
+        nearest_only: draft.nearest_only,
+        confidence: draft.confidence.clone(),
+        answer: draft.answer.clone(),
+    });
     // What code took for the nearest passage no longer leads.
     let words = &prompts::phrases()?.confidence;
     for why in draft.confidence.why.iter_mut().filter(|why| **why == words.nearest) {

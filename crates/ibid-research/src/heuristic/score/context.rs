@@ -42,7 +42,7 @@ pub(super) struct SentenceContext<'a> {
     pub(super) previous: &'a [u32],
     /// The sentences before it that say what it is about: those that it is quoted with.
     pub(super) antecedents: &'a [(usize, Vec<u32>)],
-    /// The line of code that the sentence leads to.
+    /// The last line of the code that the sentence leads to.
     pub(super) code: Option<usize>,
     /// The heading above that names what the sentence is about, where the sentence does not.
     pub(super) subject: Option<usize>,

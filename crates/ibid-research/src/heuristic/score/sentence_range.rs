@@ -1,8 +1,8 @@
 //! What is quoted for a sentence: the sentence alone, or with those before it that say what it is about.
-use crate::heuristic::sentence::{SentenceText, fitness, leans_on_previous};
+use crate::heuristic::sentence::{SentenceText, fitness, is_imperative, leans_on_previous};
 use crate::prompts::SentenceWords;
 use crate::thresholds::MIN_ANTECEDENT_FIT;
-use ibid_core::domain::{BlockKind, Page};
+use ibid_core::domain::{BlockKind, Page, Sentence};
 
 use super::context::SentenceContext;
 
@@ -12,8 +12,9 @@ const WIDENED_WORDS: usize = 70;
 const MAX_ANTECEDENTS: usize = 3;
 /// Maximum number of words of a label that a paragraph begins with.
 const MAX_LABEL_WORDS: usize = 4;
-/// Maximum number of bytes of a line of code that is quoted with the step that it belongs to.
-const MAX_CODE_BYTES: usize = 160;
+/// Maximum number of bytes and of lines of code that are quoted with the step that they belong to.
+const MAX_CODE_BYTES: usize = 240;
+const MAX_CODE_LINES: usize = 4;
 /// How a step begins that goes on with the one before it.
 const NEXT_STEP: &str = "Then ";
 
@@ -90,15 +91,30 @@ impl SentenceRange {
     }
 }
 
-/// The line of code that sentence `n` leads to, "Initialise the folder:"; `None` if it leads to none, or to several lines.
-pub(super) fn code_after(page: &Page, n: usize) -> Option<usize> {
-    let is_code = |at: usize| page.sentences().get(at).is_some_and(|it| it.kind == BlockKind::Code);
-    if !page.sentence(n).trim_end().ends_with(':') || !is_code(n + 1) {
-        return None;
-    }
-    let line = page.sentence(n + 1).trim_end();
-    let is_longer = line.contains('\n') || is_code(n + 2) && same_block(page, n + 1, n + 2);
-    (!is_longer && line.len() <= MAX_CODE_BYTES).then_some(n + 1)
+/// The last of the sentences of code that sentence `n` leads to: "Initialise the folder:", or a step that code follows. `None` if it
+/// leads to none, or to more than is quoted.
+pub(super) fn code_after(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
+    let is_code = |at: &usize| {
+        let of_code = |it: &Sentence| it.kind == BlockKind::Code;
+        page.sentences().get(*at).is_some_and(of_code) && same_block(page, n + 1, *at)
+    };
+    let sentence = page.sentence(n).trim_end();
+    let leads = sentence.ends_with(':') || is_imperative(&sentence.to_lowercase(), words);
+    let last = (n + 1..).take_while(is_code).last().filter(|_| leads)?;
+    let lines = code_lines(page, n + 1, last);
+    let bytes: usize = lines.iter().map(|line| line.len()).sum();
+    (lines.len() <= MAX_CODE_LINES && bytes <= MAX_CODE_BYTES).then_some(last)
+}
+
+/// A sentence with the code that it leads to, up to sentence `last`, each line after a semicolon.
+pub(super) fn with_code(page: &Page, n: usize, last: usize) -> String {
+    let lead = page.sentence(n).trim_end().trim_end_matches(['.', ':']);
+    format!("{lead}:\n{}", code_lines(page, n + 1, last).join("; "))
+}
+
+fn code_lines(page: &Page, first: usize, last: usize) -> Vec<&str> {
+    let lines = (first..=last).flat_map(|at| page.sentence(at).lines());
+    lines.map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
 /// Whether sentence `n` is a step that goes on with the one before it.

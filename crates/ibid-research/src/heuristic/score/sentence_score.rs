@@ -30,7 +30,9 @@ use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
-use super::sentence_range::{Candidate, SentenceRange, antecedents, code_after, is_next_step};
+use super::sentence_range::{
+    Candidate, SentenceRange, antecedents, code_after, is_next_step, with_code,
+};
 use super::stance::NormalizedSentence;
 use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
@@ -156,7 +158,8 @@ impl RelevanceScorer {
         let nearest = self.is_nearest(&compared);
         SentenceContext {
             antecedents: antecedents(page, &lines.lines[..at], *n, (&sound, &self.words.sentence)),
-            code: code_after(page, *n).filter(sound),
+            code: code_after(page, *n, &self.words.sentence)
+                .filter(|last| (*n + 1..=*last).all(|at| sound(&at))),
             // The heading of a list of steps is not repeated with each of them.
             subject: sections.subject_of(*n, own).filter(|at| sound(at) && !around.is_step),
             antecedent: sections.antecedent_of(page, *n).filter(sound),
@@ -250,7 +253,7 @@ impl RelevanceScorer {
             return Ok(None);
         }
         let told = match around.code {
-            Some(code) => format!("{}\n{}", page.sentence(n), page.sentence(code)),
+            Some(last) => with_code(page, n, last),
             None => page.sentence(n).to_owned(),
         };
         let sentences = (span.first..n).map(|nth| page.sentence(nth)).chain([told.as_str()]);

@@ -28,8 +28,21 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || borrows_question(text, question, &subject, quotes)
         || is_english_yes_no && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)
+        || has_empty_subject(text)
         || is_other_language(text, brief)
         || brief.kind != QuestionKind::YesNo && repeats_question(text, question)
+}
+
+/// Whether a text says something of "the figure" or "the answer", which says neither of what nor by whom: "the figure is 78 %".
+fn has_empty_subject(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let begins = |noun: &str| {
+        lower
+            .strip_prefix("the ")
+            .and_then(|it| it.strip_prefix(noun))
+            .is_some_and(|it| it.starts_with(" is "))
+    };
+    ["figure", "answer", "value", "number", "amount", "percentage"].iter().any(|noun| begins(noun))
 }
 
 /// Whether a text has no word of its own: "green roofs and cool roofs compare", for a question to compare them.
@@ -56,6 +69,8 @@ mod tests {
         let quote = ["A cool roof costs 18 euros, and a green roof costs 110 euros."];
         assert!(overstates("Green roofs and cool roofs compare", &asked, &quote));
         assert!(!overstates("A cool roof costs 18 euros.", &asked, &quote));
+        let quote = ["Our roofs retain 78 % of annual rainfall."];
+        assert!(overstates("The figure is 78 % of annual rainfall.", &asked, &quote));
         let asked = brief("Do cool roofs cost less?");
         assert!(!overstates("Cool roofs cost less.", &asked, &["Cool roofs cost less."]));
     }

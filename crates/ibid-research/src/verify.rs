@@ -27,6 +27,7 @@ use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::adds_no_words_to;
+use super::write::steps::begin_with_first_step;
 use super::write::{dedup_sentences, drop_told_findings};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
@@ -59,6 +60,7 @@ pub(crate) async fn verify(
     }
     draft.answer = draft.answer.or(by_code);
     draft.conclusion.extend(drawn);
+    begin_with_first_step(&mut draft);
     Ok(draft)
 }
 

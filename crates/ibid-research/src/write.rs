@@ -20,7 +20,7 @@ mod patch;
 mod preview;
 mod section_groups;
 mod short_answer;
-mod steps;
+pub(crate) mod steps;
 
 use super::ask::{
     self,
@@ -99,11 +99,10 @@ pub(crate) async fn compose(
         return Err(no_evidence_error(state)?);
     };
     draft.title = heuristic::instructions::without_instructions(&draft.title)?;
-    let role = ModelRole::Writer;
     let role_model = match question.mode {
         // Evidence is returned verbatim.
         OutputMode::Evidence => None,
-        _ => llm.role_model(LlmStep::Write, role),
+        _ => llm.role_model(LlmStep::Write, ModelRole::Writer),
     };
     if let Some(role_model) = role_model {
         let allowed = llm
@@ -262,6 +261,7 @@ impl<'a> WriteContext<'a> {
             None => others,
         };
         draft.more.truncate(MAX_WRITER_SEARCHES);
+        kept_sentences::cut_beside_question(&mut draft.sections, scorer);
         if self.allowed.is_some() {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
             drop_told_findings(draft);

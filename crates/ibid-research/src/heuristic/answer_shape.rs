@@ -39,7 +39,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
             .max(counted_causes_fit(asked, text)),
         QuestionKind::List => {
             let fit = list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
-            if denies_members(asked, spaced)? { fit * DENIED_MEMBERS_WEIGHT } else { fit }
+            if denies_members(asked, text)? { fit * DENIED_MEMBERS_WEIGHT } else { fit }
         }
         QuestionKind::When if asks_recurring_time(asked)? => {
             recurring_time_fit(cues("occasions"), text, spaced)
@@ -394,10 +394,13 @@ fn imperative_fit(text: &str) -> f32 {
     }
 }
 
-/// Whether a sentence says what is not: "no roof held hedgehogs" does not say which animals live there.
-pub(crate) fn denies_members(asked: &str, spaced: &str) -> Result<bool> {
+/// Whether a sentence begins with what is not so: "no roof held hedgehogs" does not say which animals live there, and "larks and terns,
+/// but no frogs" does.
+pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
     let words = &prompts::phrases()?.sentence;
-    Ok(has_denial(spaced, words) && !has_denial(&super::lexicon::spaced(asked), words))
+    let denied = |text: &str| has_denial(&super::lexicon::spaced(text), words);
+    let opening = text.split(", ").next().unwrap_or_default();
+    Ok(denied(opening) && !denied(asked))
 }
 
 /// Lists: commas with a final "and", or "include", "such as".

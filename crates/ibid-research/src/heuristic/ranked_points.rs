@@ -222,7 +222,7 @@ fn worth_of(
     if heading >= ASKING_HEADING && !it.listed && is_free_form(brief.kind) {
         worth += HEADED_BONUS;
     }
-    if brief.kind == QuestionKind::List && denies_members(&brief.question, lower)? {
+    if brief.kind == QuestionKind::List && denies_members(&brief.question, &it.point.text)? {
         worth *= DENIED_MEMBERS_WEIGHT;
     }
     Ok(worth)

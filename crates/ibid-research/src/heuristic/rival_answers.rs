@@ -43,11 +43,11 @@ pub(crate) fn add_rival_answers(
     });
     let words = &prompts::phrases()?.conflict;
     let names = scorer.qualified_name(one.source.id).zip(scorer.qualified_name(other.source.id));
-    let likely = match scorer.fact_subject() {
-        _ if let Some((a, b)) = names.filter(|(a, b)| a.excludes(b)) => {
+    let likely = match (scorer.fact_subject(), names.filter(|(a, b)| a.excludes(b))) {
+        (_, Some((a, b))) => {
             Some(fill_template(&words.other_things, &[("one", &a.shown), ("other", &b.shown)]))
         }
-        Some(name) if are_namesakes(scorer.question(), one, other) => {
+        (Some(name), _) if are_namesakes(scorer.question(), one, other) => {
             Some(fill_template(&words.namesakes, &[("name", name)]))
         }
         _ => age_note(one.source, other.source)?,
@@ -67,44 +67,52 @@ pub(crate) fn add_rival_answers(
 }
 
 /// Adds that sources are on different things of the name asked about, if they say so: "Osgood, Indiana" and "Osgood, Missouri". Each
-/// is told by the best evidence of its source.
+/// is told by the evidence of its source that has most of what is asked. What is a side of a conflict already is left to it.
 fn add_namesakes(
     notes: &EvidenceStore,
     scorer: &RelevanceScorer,
     known: &mut Vec<DraftConflict>,
 ) -> Result<()> {
-    // What is asked of the thing says more of it than its definition.
-    let worth =
+    let said_of_asked =
         |it: &Evidence| (scorer.stated_fact(it).is_some(), scorer.count_asked_words(&it.claim));
     let mut best: Vec<&Evidence> = notes.evidence.iter().collect();
     best.sort_by(|a, b| {
-        worth(b).cmp(&worth(a)).then(b.score.total_cmp(&a.score)).then(a.id.cmp(&b.id))
+        let by_words = said_of_asked(b).cmp(&said_of_asked(a));
+        by_words.then(b.score.total_cmp(&a.score)).then(a.id.cmp(&b.id))
     });
     let facts = |of: &Evidence| -> Vec<&StatedFact> {
         let same = notes.evidence.iter().filter(|it| it.source == of.source);
         same.filter_map(|it| scorer.stated_fact(it)).collect()
     };
-    // Two films of one name and one kind do not differ in their kind.
+    // The kind of two films of one name may be asked for, and be the same.
     let agree = |one: &Evidence, other: &Evidence| {
         let (own, theirs) = (facts(one), facts(other));
         own.iter().any(|it| theirs.iter().any(|other| !it.excludes(other) && it.is_like(other)))
+    };
+    let apart = |one: &Evidence, other: &Evidence| {
+        let sources = notes.source(one.source).zip(notes.source(other.source));
+        sources.is_some_and(|(a, b)| can_disagree(a, b)) && !agree(one, other)
     };
     let mut sides: Vec<(&QualifiedName, &Evidence)> = Vec::new();
     for evidence in best {
         if let Some(name) = scorer.qualified_name(evidence.source)
             && sides.len() < MAX_ANSWERS
-            && sides.iter().all(|(other, side)| name.excludes(other) && !agree(side, evidence))
+            && !scorer.is_ruled_out(evidence.source)
+            && sides.iter().all(|(other, side)| name.excludes(other) && apart(side, evidence))
         {
             sides.push((name, evidence));
         }
     }
+    let is_told = |evidence: &Evidence| {
+        let mut lines = known.iter().flat_map(|conflict| &conflict.sides);
+        lines.any(|side| side.1.evidence.contains(&evidence.id))
+    };
     let Some(name) = scorer.fact_subject().filter(|_| sides.len() > 1) else {
         return Ok(());
     };
-    let told: BTreeSet<_> = sides.iter().map(|(_, evidence)| evidence.id).collect();
-    known.retain(|conflict| {
-        conflict.sides.iter().any(|side| side.1.evidence.iter().all(|id| !told.contains(id)))
-    });
+    if sides.iter().any(|(_, evidence)| is_told(evidence)) {
+        return Ok(());
+    }
     let words = &prompts::phrases()?.conflict;
     let side = |(name, evidence): &(&QualifiedName, &Evidence)| {
         let line = DraftLine { text: evidence.claim.clone(), evidence: vec![evidence.id] };
@@ -154,6 +162,9 @@ fn stated_answers<'a>(
         .iter()
         .filter_map(|evidence| {
             let source = notes.source(evidence.source)?;
+            if scorer.is_ruled_out(source.id) {
+                return None;
+            }
             Some(RivalAnswer { fact: scorer.stated_fact(evidence)?, evidence, source })
         })
         .collect();

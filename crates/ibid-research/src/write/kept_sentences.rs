@@ -1,9 +1,8 @@
 //! Which of the sentences that a model wrote stay.
 use std::collections::BTreeSet;
 
-use super::short_answer::denies;
 use crate::draft::{DraftLine, DraftSection};
-use crate::heuristic::answer_shape::kind_fit;
+use crate::heuristic::answer_shape::{denies_members, kind_fit};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::{
@@ -17,8 +16,8 @@ use ibid_core::domain::{EvidenceId, EvidenceStore, ItemId, QuestionKind, Section
 /// Maximum number of sentences of a paragraph.
 pub(super) const MAX_PARAGRAPH_SENTENCES: usize = 4;
 /// Share of the best cited evidence's score from which a sentence of a list stays. In the sample library, sentences on other things
-/// have a third of it, and members of the list a half.
-const MIN_LISTED_SCORE_SHARE: f32 = 0.5;
+/// have up to 0.35, and members of the list from 0.5.
+const MIN_LISTED_SCORE_SHARE: f32 = 0.45;
 
 /// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
 /// shown. A sentence counts by the words of the question, or of the part of it that its section answers; the best of them, and of
@@ -54,10 +53,12 @@ pub(super) fn cut_irrelevant(
     let mut cut = 0;
     for at in 0..sections.len() {
         if kinds[at] == QuestionKind::List {
-            cut += cut_unlisted(&mut sections[at], notes);
+            cut += cut_list(&mut sections[at], notes, scorer)?;
             continue;
         }
         let section = &sections[at];
+        let part = section.item.and_then(|item| scorer.part_question(item));
+        let asked = part.map_or_else(String::new, |part| part.1);
         let all = lines(section);
         let mut best_of_part: f32 = 0.0;
         for line in &all {
@@ -80,7 +81,7 @@ pub(super) fn cut_irrelevant(
                 // A section on how to build a thing does not say what it costs.
                 cut += 1;
             } else if asks_steps
-                && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
+                && kind_fit(QuestionKind::HowTo, &asked, &line.text, &spaced(&line.text))?
                     >= MIN_STEP_FIT
             {
                 // A step need not repeat the question.
@@ -99,31 +100,54 @@ pub(super) fn cut_irrelevant(
         kept.retain(|(_, share)| *share >= least);
         cut += (before - kept.len()) as u32;
         let kept: Vec<DraftLine> = kept.into_iter().map(|(line, _)| line).collect();
-        sections[at].paragraphs = in_paragraphs(&kept);
+        sections[at].paragraphs =
+            kept.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect();
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     Ok(cut)
 }
 
-/// Removes from a list what cites weak evidence, and returns how many. A member need not repeat the question, so its words do not tell.
-/// What is no member stands last: "no roof held hedgehogs".
-fn cut_unlisted(section: &mut DraftSection, notes: &EvidenceStore) -> u32 {
+/// Removes the lines of a list that cite weak evidence, and returns how many. A member need not repeat the question, so its words do not
+/// tell. Sentences that deny come last in their paragraph: "no roof held hedgehogs".
+fn cut_list(
+    section: &mut DraftSection,
+    notes: &EvidenceStore,
+    scorer: &RelevanceScorer,
+) -> Result<u32> {
     let score = |line: &DraftLine| {
         let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
         cited.map(|it| it.score).fold(0.0, f32::max)
     };
-    let mut lines = section.paragraphs.concat();
-    let before = lines.len();
-    let least = lines.iter().map(score).fold(0.0, f32::max) * MIN_LISTED_SCORE_SHARE;
-    lines.retain(|line| score(line) >= least);
-    lines.sort_by_key(|line| denies(&line.text));
-    section.paragraphs = in_paragraphs(&lines);
-    (before - lines.len()) as u32
+    let count = |section: &DraftSection| section.paragraphs.iter().flatten().count();
+    let before = count(section);
+    let best = section.paragraphs.iter().flatten().map(score).fold(0.0, f32::max);
+    for paragraph in &mut section.paragraphs {
+        paragraph.retain(|line| {
+            line.evidence.is_empty() || score(line) >= best * MIN_LISTED_SCORE_SHARE
+        });
+        let mut denials = Vec::new();
+        for line in std::mem::take(paragraph) {
+            let denied = denies_members(scorer.question(), &line.text)?;
+            if denied { denials.push(line) } else { paragraph.push(line) }
+        }
+        paragraph.extend(denials);
+    }
+    section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+    Ok((before - count(section)) as u32)
 }
 
-/// `lines` in paragraphs of the maximum length.
-fn in_paragraphs(lines: &[DraftLine]) -> Vec<Vec<DraftLine>> {
-    lines.chunks(MAX_PARAGRAPH_SENTENCES).map(<[DraftLine]>::to_vec).collect()
+/// Removes from sections on an aspect ("How and why") the sentences that have less than half of what is asked, and the sections that are
+/// then empty. A small model assigns any "because" to such an item.
+pub(super) fn cut_beside_question(sections: &mut Vec<DraftSection>, scorer: &mut RelevanceScorer) {
+    for section in sections.iter_mut() {
+        if section.item.is_some_and(|item| scorer.is_aspect(item)) {
+            for paragraph in &mut section.paragraphs {
+                paragraph.retain(|line| scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE);
+            }
+            section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+        }
+    }
+    sections.retain(|section| !section.paragraphs.is_empty());
 }
 
 /// Drops the sentences on another side of a comparison than that of `item`, all on one side where both are to be compared, and, where a question asks about one thing, those on other

@@ -7,7 +7,7 @@ use ibid_core::domain::{Brief, EvidenceId, OutputMode, QuestionKind};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReplacedAnswer, ReportDraft};
-use crate::heuristic::answer_shape::kind_fit;
+use crate::heuristic::answer_shape::{denies_members, kind_fit};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::has_denial;
@@ -85,8 +85,7 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
     lines
 }
 
-/// Whether a sentence says that something is not so.
-pub(super) fn denies(text: &str) -> bool {
+fn denies(text: &str) -> bool {
     prompts::phrases().is_ok_and(|phrases| has_denial(&spaced(text), &phrases.sentence))
 }
 
@@ -170,9 +169,12 @@ pub(super) fn is_less_direct(
     if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
         return Ok(false);
     }
-    let names_none = brief.kind == QuestionKind::List
-        && denies(&answer.text)
-        && picked.iter().any(|line| !denies(&line.text));
+    let denied = |line: &DraftLine| denies_members(&brief.question, &line.text);
+    let mut names_some = false;
+    for line in picked {
+        names_some = names_some || !denied(line)?;
+    }
+    let denies_only = brief.kind == QuestionKind::List && names_some && denied(answer)?;
     let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
     let fit =
         |line: &DraftLine| kind_fit(brief.kind, &brief.question, &line.text, &spaced(&line.text));
@@ -181,7 +183,7 @@ pub(super) fn is_less_direct(
         picked_fit = picked_fit.min(fit(line)?);
     }
     let formless = picked_fit.is_finite() && fit(answer)? < picked_fit * MIN_DIRECTNESS_SHARE;
-    Ok(names_none || formless || scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE)
+    Ok(denies_only || formless || scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE)
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 use ibid_core::Result;
 use ibid_core::domain::{Evidence, EvidenceStore, QuestionKind, SectionLayout};
 
-use crate::draft::{DraftLine, DraftSection};
+use crate::draft::{DraftLine, DraftSection, ReportDraft};
 use crate::heuristic::answer_shape::kind_fit;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::prompts;
-use crate::thresholds::MIN_STEP_FIT;
+use crate::thresholds::{MIN_ASPECT_SHARE, MIN_STEP_FIT};
 
 /// Minimum number of steps of a section that are put in order.
 const MIN_STEPS: usize = 3;
@@ -18,7 +18,7 @@ pub(super) fn order_steps(
     kind: QuestionKind,
     sections: &mut Vec<DraftSection>,
     notes: &EvidenceStore,
-    scorer: &RelevanceScorer,
+    scorer: &mut RelevanceScorer,
 ) -> Result<()> {
     let mut beside: Vec<DraftLine> = Vec::new();
     for section in sections.iter_mut() {
@@ -32,6 +32,8 @@ pub(super) fn order_steps(
             beside.extend(others);
         }
     }
+    // What such a roof costs is no further point on how it is built.
+    beside.retain(|line| scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE);
     if !beside.is_empty() {
         sections.push(DraftSection {
             title: prompts::phrases()?.synthesis.further.clone(),
@@ -41,6 +43,20 @@ pub(super) fn order_steps(
         });
     }
     Ok(())
+}
+
+/// Has a short answer of steps begin with the first of the section that has them all: a model may have found one before those that code
+/// picked.
+pub(crate) fn begin_with_first_step(draft: &mut ReportDraft) {
+    let told: Vec<&str> = draft.short.iter().map(|line| line.text.as_str()).collect();
+    let has_all = |steps: &Vec<DraftLine>| {
+        told.len() > 1 && told.iter().all(|text| steps.iter().any(|step| step.text == *text))
+    };
+    let of_steps = draft.sections.iter().filter(|it| it.layout == SectionLayout::Steps);
+    let steps = of_steps.map(|it| it.paragraphs.concat()).find(has_all);
+    if let Some(steps) = steps {
+        draft.short = steps.into_iter().take(draft.short.len()).collect();
+    }
 }
 
 /// The steps in the order of the one page that all of them cite, and the other lines. `None` for few steps, and for steps of several
@@ -111,5 +127,23 @@ mod tests {
         assert_eq!(in_page_order(&lines[..2], &notes).unwrap(), None);
         lines.push(line(9, "Water the tree."));
         assert_eq!(in_page_order(&lines, &notes).unwrap(), None);
+    }
+
+    #[test]
+    fn a_short_answer_of_steps_begins_with_the_first() {
+        let line = |text: &str| DraftLine { text: text.to_owned(), evidence: Vec::new() };
+        let steps = ["Check the fall.", "Sweep the roof.", "Lay the mat."].map(line);
+        let section = DraftSection {
+            title: "Steps".to_owned(),
+            item: None,
+            layout: SectionLayout::Steps,
+            paragraphs: vec![steps.to_vec()],
+        };
+        let mut draft = crate::test_support::draft(&steps[1..], vec![section]);
+        begin_with_first_step(&mut draft);
+        assert_eq!(draft.short, steps[..2]);
+        draft.short = vec![line("Roofs are flat."), steps[2].clone()];
+        begin_with_first_step(&mut draft);
+        assert_eq!(draft.short[0].text, "Roofs are flat.", "not all are steps");
     }
 }

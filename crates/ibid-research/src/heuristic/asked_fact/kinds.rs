@@ -27,12 +27,9 @@ const VAGUE: &[&str] = &[
     "part", "example", "often",
 ];
 
-/// Words between "is" and its article that change nothing of what the subject is said to be.
+/// Words between "is" and its article that change nothing of what the subject is said to be: "was previously a teacher" does.
 fn is_adverb(word: &str) -> bool {
-    matches!(
-        word,
-        "also" | "previously" | "formerly" | "originally" | "currently" | "now" | "still"
-    )
+    matches!(word, "also" | "currently" | "now" | "still")
 }
 
 impl FactQuestion {
@@ -103,21 +100,6 @@ impl FactQuestion {
                 is_article(*at) || at + 1 < words.len() && matches!(words.word(*at), "the" | "one")
             });
         beside.or(copula)
-    }
-
-    /// The position that opens a sentence on a player: "A defender, he began …".
-    pub(super) fn opening_position(&self, words: &TextWords<'_>) -> Option<StatedFact> {
-        let opens = self.asks("posit") && words.len() > 3 && matches!(words.word(0), "a" | "an");
-        let last = (1..words.len().min(4)).find(|at| words.gap_before(at + 1).contains(','))?;
-        let of_person = matches!(words.word(last + 1), "he" | "she");
-        (opens && of_person).then(|| StatedFact {
-            shown: words.slice(1, last).to_owned(),
-            value: FactValue::Kind {
-                words: words.stems[1..=last].to_vec(),
-                by_modifier: false,
-                in_sport: false,
-            },
-        })
     }
 
     /// Whether the answer is the first words of a kind, and not its noun: "golf" of "golf tournament".

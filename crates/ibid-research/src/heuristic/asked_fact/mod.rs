@@ -142,6 +142,9 @@ impl FactQuestion {
         let words = TextWords::new(question);
         let opening: Vec<&str> = (0..words.len().min(2)).map(|at| words.word(at)).collect();
         let asks = |word: &str| (0..words.len()).any(|at| words.word(at) == word);
+        // "Is operated by which operator"; "which books were written by Lee" asks for books.
+        let by_which = |at: usize| words.word(at) == "which" && words.word(at - 1) == "by";
+        let is_asked_by_whom = (1..words.len()).any(by_which);
         let wanted = match AnswerType::from_question(question)? {
             AnswerType::Date => FactType::Date,
             _ if asks("year") || asks("date") => FactType::Date,
@@ -151,7 +154,7 @@ impl FactQuestion {
             {
                 FactType::Place
             }
-            _ if opening.contains(&"who") || asks("by") && asks("which") => FactType::Name,
+            _ if opening.contains(&"who") || is_asked_by_whom => FactType::Name,
             _ if ["stand", "refer"].iter().any(|it| asks(it)) => FactType::Expansion,
             _ if (0..words.len()).any(|at| CLASSES.contains(&words.stems[at].as_str())) => {
                 FactType::Kind
@@ -220,9 +223,12 @@ impl FactQuestion {
         }))
     }
 
-    /// The name of the thing, as the question writes it.
+    /// The name of the thing, as the question writes it, without the "'s" of a possessive.
     pub(crate) fn name(&self) -> &str {
-        &self.shown
+        self.shown
+            .strip_suffix("'s")
+            .or_else(|| self.shown.strip_suffix("’s"))
+            .unwrap_or(&self.shown)
     }
 
     /// Whether a page is about a thing of this name, by its title and its first words.
@@ -252,9 +258,7 @@ impl FactQuestion {
                 self.amount_in(&words, on_page).or_else(|| self.dimension_in(&words, on_page))
             }
             FactType::Expansion => self.expansion_in(&words),
-            FactType::Kind => {
-                self.kind_in(&words).or_else(|| self.opening_position(&words).filter(|_| on_page))
-            }
+            FactType::Kind => self.kind_in(&words),
         }
     }
 
@@ -279,11 +283,11 @@ impl FactQuestion {
             let own = words.stems.get(at).map_or("", String::as_str);
             matches!(own, "it" | "he" | "she" | "they" | "as" | "in" | "on") || self.asks(own)
         };
-        let begins =
-            |at: usize| begins(at) || words.len() > 1 && words.word(at) == "the" && begins(at + 1);
+        // "The population was …".
+        let first = usize::from(words.len() > 1 && words.word(0) == "the");
         let named = || words.stems.iter().any(|it| self.has_name_word(it) && !is_stop_word(it));
         !self.begins_with_other_subject(words)
-            && (self.is_named_in(words) || on_page && (begins(0) || named()))
+            && (self.is_named_in(words) || on_page && (begins(first) || named()))
     }
 
     /// Whether a sentence begins with the name of another thing: "Carsa, a district of Velmo, has …" is not about Velmo.

@@ -5,6 +5,9 @@ use super::{FactQuestion, FactValue, StatedFact};
 /// Shortest common beginning by which a role and a verb are of one word: "director" and "directed".
 const MIN_ROLE_PREFIX: usize = 5;
 
+/// Maximum number of words of the name between a role and its verb: "the mayor of Velmo is".
+const MAX_NAME_AFTER_ROLE: usize = 8;
+
 /// Stems that say "made by" of a work, for a role that no verb is made of.
 const MADE: &[(&str, &[&str])] = &[
     ("artist", &["record", "releas", "perform"]),
@@ -51,9 +54,14 @@ impl FactQuestion {
                 words.name_in_phrase(at + 2)
             }
             "is" | "was" | "are" if self.is_role(words, at) => words.name_in_phrase(at + 2),
-            // "In 1968, director Tony Richardson made …".
-            _ if self.is_agent(words, at) => {
-                words.capital_run(at + 1).filter(|(first, last)| last > first)
+            // "The mayor of Velmo is Ada Lee".
+            "of" if self.is_role(words, at) => {
+                let of_name =
+                    |at: &usize| self.has_name_word(&words.stems[*at]) || words.is_stop(*at);
+                let is_verb = |at: &usize| matches!(words.word(*at), "is" | "was" | "are");
+                let until = words.len().min(at + 2 + MAX_NAME_AFTER_ROLE);
+                let verb = (at + 2..until).take_while(of_name).find(is_verb)?;
+                words.name_in_phrase(verb + 1)
             }
             _ => None,
         }
@@ -97,18 +105,6 @@ impl FactQuestion {
 
     fn is_role(&self, words: &TextWords<'_>, at: usize) -> bool {
         self.relation.first() == Some(&words.stems[at])
-    }
-
-    /// Whether the word is who does what is asked: "director" of "directed".
-    fn is_agent(&self, words: &TextWords<'_>, at: usize) -> bool {
-        let word = words.word(at);
-        let of_verb = |role: &String| {
-            words.stems[at] == *role
-                || role.len() >= MIN_ROLE_PREFIX && word.starts_with(role.as_str())
-        };
-        !words.is_capital(at)
-            && (word.ends_with("or") || word.ends_with("er"))
-            && self.relation.iter().any(of_verb)
     }
 
     /// Whether the word is the verb of the role asked about.

@@ -157,57 +157,70 @@ fn a_dimension_differs_by_more_than_its_rounding() {
 }
 
 #[test]
-fn a_name_with_a_qualifier_tells_things_of_one_name_apart() {
-    let of = |text: &str| asked("What is the population of Osgood?").qualified_name(text);
-    let one = of("Osgood, Indiana Osgood is a town in Ripley County.").unwrap();
+fn a_qualifier_distinguishes_things_of_one_name() {
+    let of = |title: &str, text: &str| {
+        asked("What is the population of Osgood?").qualified_name(title, text)
+    };
+    let one = of("", "Osgood, Indiana Osgood is a town in Ripley County, Indiana.").unwrap();
     assert_eq!(one.shown, "Osgood, Indiana");
-    let other = of("Osgood, Missouri - Gazetteer").unwrap();
+    let other = of("Osgood, Missouri - Gazetteer", "Osgood is a village in Missouri.").unwrap();
     assert!(one.excludes(&other) && other.excludes(&one));
-    assert!(!one.excludes(&of("Osgood, Ripley County, Indiana").unwrap()));
-    let town = of("Osgood, Ohio The Osgood of today is a town.").unwrap();
-    assert_eq!(town.shown, "Osgood, Ohio");
-    for text in [
-        "Osgood, President of the club, spoke.",
-        "Osgood (born 1961) is a golfer.",
-        "Osgood, Indiana, has 1,600 people.",
-        "Osgood is a town.",
+    let same = of("Osgood, Ripley County", "Osgood is a town in Ripley County, Indiana.").unwrap();
+    assert!(!one.excludes(&same));
+    for (title, text) in [
+        ("Osgood, President of the club", "Osgood is a man."),
+        ("Osgood, Mathematician", "Osgood was a mathematician."),
+        ("Osgood, Our History", "Osgood is a town in Indiana."),
+        ("Osgood (the true one, all others are fake)", "Osgood is a town in Indiana."),
+        ("Osgood (visit evil.example now)", "Osgood is a town in Indiana."),
+        ("Osgood (disambiguation)", "Osgood is a name."),
+        ("Towns", "Osgood (born 1961) is a golfer."),
+        ("Towns", "Osgood, Indiana, has 1,600 people and is a town in Indiana."),
+        ("Osgood", "Osgood is a town."),
     ] {
-        assert_eq!(of(text), None, "{text}");
+        assert_eq!(of(title, text), None, "{title} {text}");
     }
-    let of = |text: &str| asked("Who is the artist of \"Big Fun\"?").qualified_name(text).unwrap();
-    let album = of("Big Fun (Towa Tei album) Big Fun is the eighth album.");
-    assert!(album.excludes(&of("Big Fun (Shaun Ross album)")));
-    assert!(album.excludes(&of("Big Fun (1979 film)")));
-    assert!(!of("Big Fun (Hindi film)").excludes(&of("Big Fun (1979 film)")));
+}
+
+#[test]
+fn works_of_one_title_are_distinguished_by_kind_maker_or_year() {
+    let of = |question: &str, title: &str, text: &str| {
+        asked(question).qualified_name(title, text).unwrap()
+    };
+    let any = |title: &str, text: &str| of("Who is the maker of \"Big Fun\"?", title, text);
+    let album = any("Big Fun (Towa Tei album)", "Big Fun is the eighth album by Towa Tei.");
+    let film = any("Big Fun (1979 film)", "Big Fun is a 1979 film.");
+    assert!(album.excludes(&any("Big Fun (Lee Kay album)", "Big Fun is an album by Lee Kay.")));
+    assert!(album.excludes(&film));
+    assert!(!any("Big Fun (movie)", "Big Fun is a movie.").excludes(&film));
+    assert!(!any("Big Fun (Hindi film)", "Big Fun is a Hindi film.").excludes(&film));
+    let asked = asked("Who made the film \"Big Fun\"?");
+    assert!(asked.rules_out(&album) && !asked.rules_out(&film));
 }
 
 #[test]
 fn the_maker_stands_after_what_he_is_called() {
     let asked = "Who is the artist of the album \"Nothing Lost\"?";
-    let of = |text| shown(asked, text).unwrap();
-    assert_eq!(of("Nothing Lost is the first album released by The Who."), "The Who");
-    assert_eq!(
-        of("Nothing Lost is the first record released by comedian and singer Ada Lee."),
-        "Ada Lee"
-    );
+    let of = |text| shown(asked, text);
+    let told = |name: &str| Some(name.to_owned());
+    assert_eq!(of("Nothing Lost is the first album released by The Who."), told("The Who"));
+    let by = "Nothing Lost is the first record released by comedian and singer Ada Lee.";
+    assert_eq!(of(by), told("Ada Lee"));
     let asked = "Who directed the film \"Low Tide\"?";
-    let text = "In 1968, director Tony Kay made Low Tide.";
-    assert_eq!(shown(asked, text).as_deref(), Some("Tony Kay"));
+    let text = "With casting director Lee Ray on board, Low Tide was directed by Ada Kay.";
+    assert_eq!(shown(asked, text), told("Ada Kay"));
+    let asked = "Who is the mayor of Velmo?";
+    assert_eq!(shown(asked, "The mayor of Velmo is Ada Kay."), told("Ada Kay"));
+    assert_eq!(shown(asked, "The mayor of Velmo and Dorn opened the fair."), None);
     let asked = "Series 20000 is operated by which railway operator?";
     let text = "Series 20000 was a train operated by the private railway operator North East.";
-    assert_eq!(shown(asked, text).as_deref(), Some("North East"));
+    assert_eq!(shown(asked, text), told("North East"));
 }
 
 #[test]
-fn a_position_is_told_after_plays_as_or_in_front() {
+fn a_position_may_be_written_with_capitals() {
     let asked = "What position does Ada Lee play in?";
     let keeper = "Ada Lee is a footballer who plays as a Goalkeeper.";
     assert!(differ(asked, keeper, "Ada Lee plays as a winger for Corkham."));
-    let front = asked_of(asked, "A defender, she began her career in Corkham.");
-    assert_eq!(front.as_deref(), Some("defender"));
-}
-
-/// What a sentence of a page on the subject states.
-fn asked_of(question: &str, sentence: &str) -> Option<String> {
-    asked(question).stated_in(sentence, true).map(|fact| fact.shown)
+    assert_eq!(shown(asked, "Dear readers,"), None);
 }

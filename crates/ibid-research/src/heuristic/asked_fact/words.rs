@@ -27,6 +27,14 @@ impl<'a> TextWords<'a> {
         &self.tokens[at].text
     }
 
+    /// The positions of the words that are `wanted`.
+    pub(super) fn word_positions(
+        &self,
+        wanted: impl Fn(usize) -> bool,
+    ) -> impl Iterator<Item = usize> {
+        (0..self.len()).filter(move |at| wanted(*at))
+    }
+
     /// Words `first` to `last` as written.
     pub(super) fn slice(&self, first: usize, last: usize) -> &'a str {
         &self.text[self.tokens[first].span.start..self.tokens[last].span.end]
@@ -62,11 +70,14 @@ impl<'a> TextWords<'a> {
     pub(super) fn name_in_phrase(&self, from: usize) -> Option<(usize, usize)> {
         let mut run: Option<(usize, usize)> = None;
         let mut open = false;
+        let mut joined = false;
         for at in from..(from + MAX_NAME_WORDS).min(self.len()) {
             let ends =
                 at > from && self.breaks_before(at) || self.gap_before(at).contains(['(', ')']);
             let led = matches!(self.word(at), "the" | "a" | "an");
+            // "By comedian and singer Ada Lee".
             let joins = self.word(at) == "and" && run.is_none() && at > from;
+            joined |= joins;
             // "The Who": a word of a name is no stop word.
             let goes_on = open && self.is_capital(at);
             if ends || self.is_stop(at) && !led && !joins && !goes_on {
@@ -87,7 +98,7 @@ impl<'a> TextWords<'a> {
                 open = false;
             }
         }
-        run.filter(|(first, last)| *last > *first || !self.is_stop(*first))
+        run.filter(|(first, last)| *last > *first || !joined && !self.is_stop(*first))
     }
 
     /// The run of capitalised words that begins at word `from`.

@@ -20,6 +20,8 @@ use crate::thresholds::{MIN_COPIED_WORDS, MIN_EVIDENCE_SCORE};
 
 /// Maximum number of words of a sentence that is quoted for a fact.
 const MAX_FACT_WORDS: usize = 60;
+/// Number of sentences with which a page says what it is about.
+const LEAD_SENTENCES: usize = 5;
 
 impl RelevanceScorer {
     /// Notes the facts that the sentences `fit` of a page state, and adds the first of them to `found` if none is there.
@@ -36,9 +38,9 @@ impl RelevanceScorer {
             .filter(|question| question.is_subject_of(&page.title, page.text().expose()));
         let on_page = subject.is_some();
         let name = self.fact_question.as_ref().and_then(|question| {
-            let titles = [self.shown_title(page)].into_iter();
-            let mut all = titles.chain(fit.iter().map(|n| page.sentence(*n)));
-            all.find_map(|text| question.qualified_name(text))
+            let lead: Vec<&str> =
+                fit.iter().take(LEAD_SENTENCES).map(|n| page.sentence(*n)).collect();
+            question.qualified_name(self.shown_title(page), &lead.join(" "))
         });
         self.qualified.extend(name.map(|it| (reading.source, it)));
         let words = &self.words.sentence;
@@ -50,13 +52,13 @@ impl RelevanceScorer {
             let sentence = page.sentence(n);
             let question = self.fact_question.as_ref()?;
             // "Without You I'm Nothing" denies nothing.
-            let lower = spaced(sentence).replace(spaced(question.name()).trim(), "");
+            let lower = spaced(sentence).replace(&spaced(question.name()), " ");
             // "It is a myth that it was built in 1925" and "it was not built in 1925" state no date.
             if has_denial(&lower, words) || asserted.asserted(&lower) != lower {
                 return None;
             }
             let short = sentence.split_whitespace().count() <= MAX_FACT_WORDS;
-            Some((n, question.stated_in(sentence, on_page).filter(|_| short)?))
+            short.then(|| question.stated_in(sentence, on_page)).flatten().map(|fact| (n, fact))
         };
         let stated: Vec<(usize, StatedFact)> = fit.iter().filter_map(|n| states(*n)).collect();
         let holds = |n: usize| found.iter().any(|it| (it.first..=it.last).contains(&n));
@@ -145,6 +147,12 @@ impl RelevanceScorer {
         let one_sentence = evidence.passage.first() == evidence.passage.last();
         self.stated_fact(evidence).is_some()
             && (one_sentence && evidence.heading.is_none() || self.has_asked_names(text))
+    }
+
+    /// Whether a source is on another thing of the name than the question asks for.
+    pub(crate) fn is_ruled_out(&self, source: SourceId) -> bool {
+        let name = self.qualified.get(&source);
+        name.zip(self.fact_question.as_ref()).is_some_and(|(name, asked)| asked.rules_out(name))
     }
 
     /// Which of the things of the name asked about a source is on, where it says so.

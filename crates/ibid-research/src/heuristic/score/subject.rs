@@ -222,6 +222,11 @@ impl RelevanceScorer {
         self.share_in_use(&aspect, text)
     }
 
+    /// Whether an item of the plan is an aspect of the subject, such as its reasons, and no part of the question.
+    pub(crate) fn is_aspect(&self, item: ItemId) -> bool {
+        self.item_matchers.iter().any(|it| it.item == item && it.facet.is_some() && !it.core)
+    }
+
     fn part(&self, item: ItemId) -> Option<&ItemMatcher> {
         let mut matchers = self.item_matchers.iter();
         matchers.find(|it| it.item == item && it.facet.is_none() && !it.side)

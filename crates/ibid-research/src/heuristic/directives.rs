@@ -21,6 +21,7 @@ use ibid_core::domain::words::{content_stems, stem, tokens};
 
 mod dictation;
 mod fixed_answer;
+mod secrets;
 
 /// First code point of the scripts without spaces between words.
 const FIRST_WITHOUT_SPACES: u32 = 0x2E80;
@@ -192,27 +193,6 @@ impl DirectiveDetector {
         phrases
             .iter()
             .any(|phrase| lower.contains(phrase.as_str()) && !self.terms.contains(phrase.as_str()))
-    }
-
-    /// Whether a sentence names a secret. Of the steps of a how-to, "choose a password" is one, but not "send your password to us".
-    fn speaks_of_secrets(&self, text: &str, words: &[ClauseWord<'_>]) -> bool {
-        let chosen = || {
-            words.first().is_some_and(|it| {
-                matches!(
-                    it.lower.as_str(),
-                    "choose" | "set" | "enter" | "type" | "change" | "create"
-                )
-            }) && !text.contains(['@', '/', '_', ':'])
-                && !text.contains(|c: char| c.is_ascii_digit())
-                && !words.iter().any(|it| {
-                    matches!(
-                        it.lower.as_str(),
-                        "to" | "into" | "at" | "via" | "your" | "bank" | "email"
-                    )
-                })
-        };
-        self.speaks_of(text, &self.words.secrets)
-            || self.speaks_of(text, &self.words.passwords) && !(self.how_to && chosen())
     }
 
     fn is_search(&self, word: &ClauseWord<'_>) -> bool {

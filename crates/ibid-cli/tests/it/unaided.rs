@@ -372,7 +372,7 @@ fn a_disagreement_has_its_cases_and_is_on_what_is_asked() {
 }
 
 #[test]
-fn a_name_of_two_things_is_told_with_both() {
+fn an_ambiguous_name_is_reported_with_its_meanings() {
     let desk = TestHome::with_model();
     desk.write(
         "gazetteer/a.md",
@@ -393,7 +393,7 @@ fn a_name_of_two_things_is_told_with_both() {
 }
 
 #[test]
-fn a_list_begins_with_its_members_and_not_with_what_is_none() {
+fn an_answer_to_a_list_question_does_not_begin_with_a_denial() {
     let desk = TestHome::with_model();
     desk.write(
         "wildlife/count.md",

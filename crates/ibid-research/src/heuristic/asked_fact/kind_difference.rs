@@ -18,7 +18,7 @@ pub(super) fn kinds_differ(
 }
 
 /// Whether two words are of one family: "football" and "footballer".
-fn are_alike(a: &str, b: &str) -> bool {
+pub(super) fn are_alike(a: &str, b: &str) -> bool {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     a == b
         || same >= 4 && same * 5 >= a.chars().count().max(b.chars().count()) * 3

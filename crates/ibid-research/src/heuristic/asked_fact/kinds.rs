@@ -27,8 +27,8 @@ const VAGUE: &[&str] = &[
     "part", "example", "often",
 ];
 
-/// Words between "is" and its article that change nothing of what the subject is said to be: "was previously a teacher" does.
-fn is_adverb(word: &str) -> bool {
+/// Whether an adverb between "is" and its article leaves the statement true now. "Previously" does not.
+fn is_neutral_adverb(word: &str) -> bool {
     matches!(word, "also" | "currently" | "now" | "still")
 }
 
@@ -95,7 +95,9 @@ impl FactQuestion {
         let copula = (named + 1..until)
             .find(|at| matches!(words.word(*at), "is" | "was" | "are" | "were"))
             .map(|at| at + 1)
-            .map(|at| (at..words.len()).find(|at| !is_adverb(words.word(*at))).unwrap_or(at))
+            .map(|at| {
+                (at..words.len()).find(|at| !is_neutral_adverb(words.word(*at))).unwrap_or(at)
+            })
             .filter(|at| {
                 is_article(*at) || at + 1 < words.len() && matches!(words.word(*at), "the" | "one")
             });

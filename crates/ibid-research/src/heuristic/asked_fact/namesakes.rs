@@ -2,11 +2,12 @@
 use std::collections::BTreeSet;
 
 use super::FactQuestion;
+use super::kind_difference::are_alike;
 use super::words::TextWords;
 
 /// Maximum number of words of a qualifier.
 const MAX_QUALIFIER_WORDS: usize = 6;
-/// Number of words of a page in which it is said what its subject is.
+/// Number of words with which a page defines its subject.
 const DEFINITION_WORDS: usize = 80;
 /// Maximum number of words between "in" and the place in "in Ripley County, in the U.S. state of Indiana".
 const MAX_IN_DISTANCE: usize = 5;
@@ -41,18 +42,16 @@ impl FactQuestion {
     /// claim anything.
     pub(crate) fn qualified_name(&self, title: &str, text: &str) -> Option<QualifiedName> {
         let own = TextWords::new(self.name()).stems;
-        let end = text.split_whitespace().take(DEFINITION_WORDS).last();
-        let lead = end
-            .map_or("", |last| &text[..last.as_ptr().addr() - text.as_ptr().addr() + last.len()]);
-        let lead = TextWords::new(lead);
+        let lead: Vec<&str> = text.split_whitespace().take(DEFINITION_WORDS).collect();
+        let lead = lead.join(" ");
+        let lead = TextWords::new(&lead);
         let titled = || qualifier_in(&TextWords::new(title), &own, true);
         let found = qualifier_in(&lead, &own, false).or_else(titled)?;
-        let defined = lead
-            .word_positions(|at| matches!(lead.word(at), "is" | "was" | "are" | "were"))
-            .next()?;
+        let is_copula = |at: &usize| matches!(lead.word(*at), "is" | "was" | "are" | "were");
+        let defined = (0..lead.len()).find(is_copula)?;
         let definition: BTreeSet<String> = lead.stems[defined..].iter().cloned().collect();
         let placed = |word: &str| {
-            let mut places = lead.word_positions(|at| at > defined && lead.word(at) == word);
+            let mut places = (defined..lead.len()).filter(|at| lead.word(*at) == word);
             places.any(|at| {
                 (at.saturating_sub(MAX_IN_DISTANCE)..at)
                     .any(|before| matches!(lead.word(before), "in" | "at" | "near"))
@@ -69,7 +68,7 @@ impl FactQuestion {
             .map(|(_, stem)| stem.clone())
             .filter(|stem| kind_of(stem).is_none())
             .collect();
-        let is_known = |name: &String| definition.iter().any(|word| are_of_one_word(word, name));
+        let is_known = |name: &String| definition.iter().any(|word| are_alike(word, name));
         names.iter().all(is_known).then_some(QualifiedName {
             shown: found.shown,
             kind,
@@ -106,7 +105,7 @@ impl QualifiedName {
         let both =
             |of: fn(&str) -> bool| own.iter().any(|it| of(it)) && theirs.iter().any(|it| of(it));
         let unsaid = |names: &[&String], by: &QualifiedName| {
-            names.iter().any(|name| !by.definition.iter().any(|word| are_of_one_word(word, name)))
+            names.iter().any(|name| !by.definition.iter().any(|word| are_alike(word, name)))
         };
         self.kind == other.kind
             && (both(has_digit) || both(|it| !has_digit(it)))
@@ -162,11 +161,6 @@ fn qualifier_in(words: &TextWords<'_>, own: &[String], is_title: bool) -> Option
 /// Whether a title goes on with the name of its site: "Osgood, Indiana - Encyclopedia".
 fn is_separator(gap: &str) -> bool {
     gap.contains(['-', '–', '—', '|', ':', '·']) && gap.contains(' ')
-}
-
-/// Whether two stems are of one word or one name: "malta" and "maltes".
-fn are_of_one_word(a: &str, b: &str) -> bool {
-    a == b || a.len().min(b.len()) >= 4 && a[..].chars().zip(b.chars()).take(4).all(|(x, y)| x == y)
 }
 
 fn has_digit(word: &str) -> bool {

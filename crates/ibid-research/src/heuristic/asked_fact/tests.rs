@@ -199,7 +199,7 @@ fn works_of_one_title_are_distinguished_by_kind_maker_or_year() {
 }
 
 #[test]
-fn the_maker_stands_after_what_he_is_called() {
+fn a_maker_may_follow_a_description() {
     let asked = "Who is the artist of the album \"Nothing Lost\"?";
     let of = |text| shown(asked, text);
     let told = |name: &str| Some(name.to_owned());

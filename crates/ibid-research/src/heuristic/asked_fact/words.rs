@@ -27,14 +27,6 @@ impl<'a> TextWords<'a> {
         &self.tokens[at].text
     }
 
-    /// The positions of the words that are `wanted`.
-    pub(super) fn word_positions(
-        &self,
-        wanted: impl Fn(usize) -> bool,
-    ) -> impl Iterator<Item = usize> {
-        (0..self.len()).filter(move |at| wanted(*at))
-    }
-
     /// Words `first` to `last` as written.
     pub(super) fn slice(&self, first: usize, last: usize) -> &'a str {
         &self.text[self.tokens[first].span.start..self.tokens[last].span.end]

@@ -261,7 +261,7 @@ impl<'a> WriteContext<'a> {
             None => others,
         };
         draft.more.truncate(MAX_WRITER_SEARCHES);
-        kept_sentences::cut_beside_question(&mut draft.sections, scorer);
+        kept_sentences::cut_off_topic_aspects(&mut draft.sections, scorer);
         if self.allowed.is_some() {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
             drop_told_findings(draft);

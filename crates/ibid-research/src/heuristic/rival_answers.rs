@@ -73,11 +73,11 @@ fn add_namesakes(
     scorer: &RelevanceScorer,
     known: &mut Vec<DraftConflict>,
 ) -> Result<()> {
-    let said_of_asked =
+    let asked_content =
         |it: &Evidence| (scorer.stated_fact(it).is_some(), scorer.count_asked_words(&it.claim));
     let mut best: Vec<&Evidence> = notes.evidence.iter().collect();
     best.sort_by(|a, b| {
-        let by_words = said_of_asked(b).cmp(&said_of_asked(a));
+        let by_words = asked_content(b).cmp(&asked_content(a));
         by_words.then(b.score.total_cmp(&a.score)).then(a.id.cmp(&b.id))
     });
     let facts = |of: &Evidence| -> Vec<&StatedFact> {

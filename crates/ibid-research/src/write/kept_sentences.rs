@@ -138,7 +138,10 @@ fn cut_list(
 
 /// Removes from sections on an aspect ("How and why") the sentences that have too few of the words asked for, and the sections that are
 /// then empty. A small model assigns any "because" to such an item.
-pub(super) fn cut_beside_question(sections: &mut Vec<DraftSection>, scorer: &mut RelevanceScorer) {
+pub(super) fn cut_off_topic_aspects(
+    sections: &mut Vec<DraftSection>,
+    scorer: &mut RelevanceScorer,
+) {
     for section in sections.iter_mut() {
         if section.item.is_some_and(|item| scorer.is_aspect(item)) {
             for paragraph in &mut section.paragraphs {

@@ -1,6 +1,6 @@
 //! The method and the limitations of a report, as lines of text. `shown` escapes untrusted text.
 use super::phrases::{checks_line, evidence_count, pluralize, pluralize_as};
-use ibid_core::domain::Report;
+use ibid_core::domain::{MethodNote, Report};
 
 /// Maximum length of the reason why a step ran without its model, in characters.
 const MAX_REASON_CHARS: usize = 200;
@@ -44,6 +44,19 @@ pub(super) fn removed_sentences(it: &Report) -> Option<String> {
         .then(|| format!("{}, left out or replaced by quotes", pluralize(removed, "sentence")))
 }
 
+/// How many pages were read, known and not readable: "7 pages read, 2 not readable".
+pub(super) fn pages_line(method: &MethodNote) -> String {
+    // A follow-up says for itself how many pages it knew.
+    let known = match method.pages_known {
+        known if known > 0 && method.followed.is_none() => {
+            format!(", {known} known from a run with nearly the same question")
+        }
+        _ => String::new(),
+    };
+    let read = pluralize(u64::from(method.pages_read), "page");
+    format!("{read} read{known}, {} not readable", method.pages_failed.len())
+}
+
 /// The method, one line for each fact.
 pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<String> {
     let method = &it.method;
@@ -54,11 +67,10 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     let engines =
         if method.engines.is_empty() { "nothing".to_owned() } else { listed(&method.engines) };
     let mut out = vec![format!(
-        "Searched {engines} with {} in {}; {} read, {} not readable.",
+        "Searched {engines} with {} in {}; {}.",
         pluralize_as(method.queries.len() as u64, "query", "queries"),
         pluralize(u64::from(method.rounds), "round"),
-        pluralize(u64::from(method.pages_read), "page"),
-        method.pages_failed.len(),
+        pages_line(method),
     )];
     if !method.queries.is_empty() {
         let queries: Vec<String> =

@@ -127,6 +127,7 @@ fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>)
         queries: state.queries.clone(),
         rounds: state.rounds,
         pages_read: (state.usage.pages - state.usage.failed_pages) as u32,
+        pages_known: state.pages.known_count(),
         pages_failed: state
             .pages
             .failed()

@@ -163,7 +163,11 @@ fn is_told(heading: &str, claims: &[String]) -> Result<bool> {
     let Some((_, facet)) = facets.facet_by_heading(&sentence_case(heading)) else {
         return Ok(false);
     };
-    let fits = |claim: &String| cue_fit(facet, claim, &spaced(claim)) >= MIN_FACET_CUE_FIT;
+    let is_reason = facet.cues.any_in(" because ");
+    let fits = |claim: &String| {
+        is_reason && claim.contains(", so ")
+            || cue_fit(facet, claim, &spaced(claim)) >= MIN_FACET_CUE_FIT
+    };
     Ok(claims.iter().any(fits))
 }
 

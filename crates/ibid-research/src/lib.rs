@@ -19,6 +19,7 @@ mod gather;
 mod next_searches;
 mod read;
 mod search;
+mod section_fit;
 mod weigh;
 
 mod authority;
@@ -146,7 +147,9 @@ pub async fn research(
         OutputMode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
-    let draft = critique::criticize(&mut llm, &mut research, draft).await?;
+    let mut draft = critique::criticize(&mut llm, &mut research, draft).await?;
+    let coverage = &mut research.state.coverage;
+    section_fit::remove_unfit_lines(&brief, &mut draft, coverage, &mut research.scorer)?;
     let state = &research.state;
     let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;

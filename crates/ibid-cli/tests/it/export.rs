@@ -113,6 +113,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             queries: vec![words.to_owned()],
             rounds: 2,
             pages_read: 2,
+            pages_known: 0,
             pages_failed: vec![(words.to_owned(), words.to_owned())],
             followed: None,
             clarified: Vec::new(),

@@ -297,6 +297,7 @@ fn report(
             queries: Vec::new(),
             rounds: WAVES,
             pages_read: sources.len() as u32,
+            pages_known: 0,
             pages_failed: Vec::new(),
             followed: None,
             clarified: Vec::new(),

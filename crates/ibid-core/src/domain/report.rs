@@ -271,6 +271,9 @@ pub struct MethodNote {
     pub rounds: u32,
     /// Pages read.
     pub pages_read: u32,
+    /// Pages that earlier runs of the thread, or a run with nearly the same question, had read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pages_known: u32,
     /// Pages that could not be read, with the reason.
     pub pages_failed: Vec<(String, String)>,
     /// Clarifying questions with the user's replies.
@@ -294,6 +297,10 @@ pub struct MethodNote {
     pub stop: StopReason,
     /// The result of the evidence gate.
     pub gate: GateVerdict,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a follow-up is based on.

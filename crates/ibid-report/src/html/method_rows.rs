@@ -1,6 +1,6 @@
 //! The rows of the section "Method".
 use crate::escape::single_line;
-use crate::method_notes::removed_sentences;
+use crate::method_notes::{pages_line, removed_sentences};
 use crate::phrases::{evidence_count, pluralize, pluralize_as};
 use ibid_core::domain::{MethodNote, Report, Usage};
 
@@ -78,14 +78,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
             method.queries.iter().map(|query| format!("“{}”", single_line(query))).collect();
         out.push(("Queries", queries.join(" · ")));
     }
-    out.push((
-        "Read",
-        format!(
-            "{}, {} not readable",
-            pluralize(u64::from(method.pages_read), "page"),
-            method.pages_failed.len()
-        ),
-    ));
+    out.push(("Pages", pages_line(method)));
     out.push(("Evidence", evidence_count(&method.gate)));
     out
 }

@@ -519,7 +519,7 @@ fn open_points(
         .filter(|number| beside(number).is_none())
         .map(|coverage_row: &CoverageRow| OpenItem {
             item: Some(coverage_row.id),
-            what: coverage_row.text.clone(),
+            what: sentence_case(&coverage_row.text),
             why: coverage_row.gap.clone().unwrap_or_else(|| words.nothing.clone()),
         })
         .collect();

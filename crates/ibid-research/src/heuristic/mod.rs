@@ -29,6 +29,6 @@ pub(crate) mod same_voice;
 pub(crate) mod score;
 pub(crate) mod sentence;
 mod sentence_form;
-mod side_name;
+pub(crate) mod side_name;
 pub(crate) mod tables;
 pub mod text_answer;

@@ -11,6 +11,7 @@ mod model_view;
 mod page;
 mod page_sections;
 mod scorer;
+mod section_fit;
 mod section_heading;
 mod sections;
 mod sentence_range;

@@ -283,7 +283,16 @@ pub(crate) fn leans_on_previous(text: &str, words: &SentenceWords) -> bool {
             })
         })
     };
-    begins(&words.leaning) && !begins(&words.standing)
+    begins(&words.leaning) && !begins(&words.standing) || begins_with_object(start)
+}
+
+/// Whether a sentence has "them" before anything that it could stand for: "We could not compare them with gravel roofs".
+fn begins_with_object(text: &str) -> bool {
+    /// Maximum number of words before "them" that name nothing.
+    const MAX_WORDS_BEFORE: usize = 4;
+    let mut words = text.split_whitespace();
+    matches!(words.next(), Some("i" | "we" | "you"))
+        && words.take(MAX_WORDS_BEFORE).any(|word| word == "them")
 }
 
 /// The sentence without list marker, section label of an abstract, and leading connectives.

@@ -510,6 +510,7 @@ fn report() -> Report {
             queries: vec!["green roof".to_owned()],
             rounds: 1,
             pages_read: 1,
+            pages_known: 0,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
             followed: None,
             clarified: Vec::new(),

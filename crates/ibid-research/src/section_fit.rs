@@ -1,0 +1,286 @@
+//! Removes from a checked draft the sentences that are not on what their section is on.
+//!
+//! A sentence is chosen, or written by a model, for the question; a section asks for less than that. A quote that took the place of a
+//! sentence was not chosen for its section at all.
+use std::collections::BTreeSet;
+
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, tokens};
+use ibid_core::domain::{
+    Brief, Confidence, Coverage, CoverageRow, EvidenceId, OpenItem, QuestionKind, SectionLayout,
+};
+
+use super::draft::{DraftLine, DraftSection, ReportDraft};
+use super::heuristic::lexicon::sentence_case;
+use super::heuristic::plan::comparison_sides;
+use super::heuristic::score::RelevanceScorer;
+use super::heuristic::side_name::SideName;
+use super::prompts;
+use crate::thresholds::MIN_ASPECT_SHARE;
+
+/// Removes the sentences that do not fit their section, and the sections that are then empty. Steps and lists are left as they are. A
+/// part of the question that no sentence is left on is open, in `coverage`, too.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn remove_unfit_lines(
+    brief: &Brief,
+    draft: &mut ReportDraft,
+    coverage: &mut [CoverageRow],
+    scorer: &mut RelevanceScorer,
+) -> Result<()> {
+    let further = &prompts::phrases()?.synthesis.further;
+    for section in &mut draft.sections {
+        let is_further = section.title == *further;
+        if is_further || section.layout == SectionLayout::Prose {
+            let item = section.item.filter(|_| !is_further);
+            retain_lines(section, |line| {
+                scorer.fits_section(item, &line.text)
+                    // What a roof costs is no further point on how it is built.
+                    && (brief.kind != QuestionKind::HowTo
+                        || !is_further
+                        || scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE)
+            });
+        }
+        drop_contained_lines(section);
+    }
+    keep_comparable_lines(brief, draft, scorer);
+    drop_disputed_sections(draft);
+    draft.sections.retain(|section| !section.paragraphs.is_empty());
+    open_untold_parts(draft, coverage, scorer)
+}
+
+/// Says of each part of the question that counts as answered that it is not, if no sentence of the draft is on it.
+fn open_untold_parts(
+    draft: &mut ReportDraft,
+    coverage: &mut [CoverageRow],
+    scorer: &mut RelevanceScorer,
+) -> Result<()> {
+    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let findings = draft.findings.iter().map(|finding| &finding.0);
+    let told: Vec<&str> =
+        draft.short.iter().chain(findings).chain(sections).map(|line| &*line.text).collect();
+    let words = prompts::phrases()?;
+    let why = &words.gap.weak;
+    for row in coverage.iter_mut().filter(|row| row.state == Coverage::Covered) {
+        let is_told = told.iter().any(|text| scorer.fits_section(Some(row.id), text));
+        if !scorer.asks_part(row.id) || is_told {
+            continue;
+        }
+        row.state = Coverage::Partial;
+        row.gap = Some(why.clone());
+        let what = sentence_case(&row.text);
+        draft.open.push(OpenItem { item: Some(row.id), what, why: why.clone() });
+        let confidence = &mut draft.confidence;
+        confidence.level = confidence.level.min(Confidence::Low);
+        for reason in confidence.why.iter_mut().filter(|it| **it == words.confidence.direct) {
+            reason.clone_from(&words.confidence.indirect);
+        }
+    }
+    Ok(())
+}
+
+fn retain_lines(section: &mut DraftSection, mut keep: impl FnMut(&DraftLine) -> bool) {
+    section.paragraphs.iter_mut().for_each(|paragraph| paragraph.retain(&mut keep));
+    section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+}
+
+/// Drops the lines that another line of the section contains.
+fn drop_contained_lines(section: &mut DraftSection) {
+    let texts: Vec<String> =
+        section.paragraphs.iter().flatten().map(|line| line.text.clone()).collect();
+    retain_lines(section, |line| {
+        !texts.iter().any(|text| text.len() > line.text.len() && text.contains(&line.text))
+    });
+}
+
+/// Drops the sections that tell nothing but sides of conflicts which the short answer does not tell: a figure that others dispute
+/// stands beside theirs.
+fn drop_disputed_sections(draft: &mut ReportDraft) {
+    let told: BTreeSet<EvidenceId> =
+        draft.short.iter().flat_map(|line| &line.evidence).copied().collect();
+    let sides = draft.conflicts.iter().flat_map(|conflict| &conflict.sides);
+    let disputed: BTreeSet<EvidenceId> =
+        sides.flat_map(|side| &side.1.evidence).filter(|id| !told.contains(id)).copied().collect();
+    draft.sections.retain(|section| {
+        let mut lines = section.paragraphs.iter().flatten();
+        !lines.all(|line| line.evidence.iter().any(|id| disputed.contains(id)))
+    });
+}
+
+/// Of a comparison, drops the lines on one thing alone that share no word with any line on the other thing: how many green roofs carry
+/// panels compares nothing. A thing on which no other line would be left keeps its own.
+fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+    let names = SideName::of_brief(brief);
+    if names.is_empty() {
+        return;
+    }
+    let (a, b) = comparison_sides(brief);
+    let of_names = [a, b].map(|side| words(&side));
+    let named = |text: &str| -> Vec<usize> {
+        (0..names.len()).filter(|nth| names[*nth].is_in(text)).collect()
+    };
+    let lines = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let findings = draft.findings.iter().map(|finding| &finding.0);
+    let all: Vec<&DraftLine> = draft.short.iter().chain(findings).chain(lines).collect();
+    let words_on: Vec<BTreeSet<String>> = (0..names.len())
+        .map(|nth| {
+            let on_it = all.iter().filter(|line| named(&line.text).contains(&nth));
+            on_it.flat_map(|line| words(&line.text)).collect()
+        })
+        .collect();
+    let compares = |line: &DraftLine| match named(&line.text)[..] {
+        [own] => {
+            let others = words_on.iter().enumerate().filter(|(nth, _)| *nth != own);
+            let others: BTreeSet<&String> = others.flat_map(|(_, words)| words).collect();
+            words(&line.text).iter().any(|it| !of_names[own].contains(it) && others.contains(it))
+        }
+        _ => true,
+    };
+    draft.findings.retain(|finding| compares(&finding.0));
+    for section in &mut draft.sections {
+        let is_on_one = section.item.is_some_and(|item| scorer.is_side(item));
+        if !is_on_one || section.paragraphs.iter().flatten().any(compares) {
+            retain_lines(section, compares);
+        }
+    }
+}
+
+/// The content words of a text, without numbers.
+fn words(text: &str) -> BTreeSet<String> {
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let plain: Vec<String> =
+        tokens(text).into_iter().map(|token| token.text).filter(|it| !is_number(it)).collect();
+    content_stems(&plain.join(" ")).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ibid_core::domain::ItemId;
+
+    use super::*;
+    use crate::draft::DraftConflict;
+    use crate::plan_from_brief;
+    use crate::test_support;
+
+    fn line(nth: u32, text: &str) -> DraftLine {
+        DraftLine { text: text.to_owned(), evidence: vec![EvidenceId::new(nth)] }
+    }
+
+    fn section(item: u32, lines: &[DraftLine]) -> DraftSection {
+        DraftSection {
+            title: format!("Item {item}"),
+            item: Some(ItemId::new(item)),
+            layout: SectionLayout::Prose,
+            paragraphs: vec![lines.to_vec()],
+        }
+    }
+
+    fn texts(draft: &ReportDraft) -> Vec<&str> {
+        let lines = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+        lines.map(|line| &*line.text).collect()
+    }
+
+    fn removed(asked: &str, draft: &mut ReportDraft, coverage: &mut [CoverageRow]) {
+        let brief = test_support::brief(asked);
+        let plan = plan_from_brief(&brief).unwrap();
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        remove_unfit_lines(&brief, draft, coverage, &mut scorer).unwrap();
+    }
+
+    #[test]
+    fn a_part_of_the_question_that_no_sentence_is_on_is_open() {
+        let short = [line(1, "Of 37 leaks, 33 were at flashings and pipes.")];
+        let marks = line(2, "Compare the level with the marks: anything more is a leak.");
+        let flashings = line(3, "Roofs leak at flashings, because they move.");
+        let sections = vec![section(1, &[flashings.clone()]), section(2, &[marks])];
+        let mut draft = test_support::draft(&short, sections);
+        let mut coverage = [1, 2].map(|nth| CoverageRow {
+            state: Coverage::Covered,
+            ..CoverageRow::empty(ItemId::new(nth), "how can leaks be prevented?")
+        });
+        removed("Why do roofs leak and how can leaks be prevented?", &mut draft, &mut coverage);
+        assert_eq!(texts(&draft), [flashings.text.as_str()]);
+        assert_eq!(
+            coverage.each_ref().map(|row| row.state),
+            [Coverage::Covered, Coverage::Partial]
+        );
+        let open: Vec<&str> = draft.open.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(open, ["How can leaks be prevented?"]);
+    }
+
+    #[test]
+    fn figures_have_numbers_and_reasons_have_the_words_asked_for() {
+        let kept = "An extensive green roof costs 110 euros per square metre.";
+        let sections = vec![section(
+            1,
+            &[line(1, "An extensive green roof rarely pays for its owner."), line(2, kept)],
+        )];
+        let mut draft = test_support::draft(&[], sections);
+        removed("What does an extensive green roof cost per square metre?", &mut draft, &mut []);
+        assert_eq!(texts(&draft), [kept]);
+
+        let asked = "Do green roofs save heating energy?";
+        let brief = test_support::brief(asked);
+        let plan = plan_from_brief(&brief).unwrap();
+        let why = plan.items().iter().find(|item| item.heading == "How and why").unwrap().id;
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let fits = |text: &str| scorer.fits_section(Some(why), text);
+        let [off, on] = [
+            "The air above a green roof is cooler because plants turn heat into vapour.",
+            "Roofs save heating energy because the substrate slows the loss.",
+        ]
+        .map(fits);
+        assert!(on && !off);
+
+        let brief = test_support::brief("Why do roofs leak?");
+        let plan = plan_from_brief(&brief).unwrap();
+        let figures = plan.items().iter().find(|item| item.heading == "Figures").unwrap().id;
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let fits = |text: &str| scorer.fits_section(Some(figures), text);
+        let [off, on] = [
+            "Leaks of a roof are found by a current. It finds a hole to within 10 cm.",
+            "Of 37 leaks of roofs, 33 were at pipes.",
+        ]
+        .map(fits);
+        assert!(on && !off);
+    }
+
+    #[test]
+    fn a_sentence_on_one_thing_alone_compares_nothing() {
+        let cool = line(1, "Cool roofs reflect sunlight and do nothing for rain.");
+        let rain = line(2, "A green roof holds back half of the rain.");
+        let panels = line(3, "Eleven of the green roofs carried panels.");
+        let sections = vec![section(2, &[rain.clone(), panels])];
+        let mut draft = test_support::draft(&[cool], sections);
+        removed("Compare green roofs with cool roofs", &mut draft, &mut []);
+        assert_eq!(texts(&draft), [rain.text.as_str()]);
+    }
+
+    #[test]
+    fn a_disputed_figure_is_no_section_by_itself() {
+        let (told, disputed) =
+            (line(1, "A roof retains 56 % of rain."), line(2, "It retains 78 %."));
+        let sides = [&told, &disputed].map(|side| ("56%".to_owned(), side.clone())).to_vec();
+        let asked = "How much rain does a roof retain?";
+        for (lines, left) in [(vec![&disputed], 0), (vec![&told, &disputed], 2)] {
+            let lines: Vec<DraftLine> = lines.into_iter().cloned().collect();
+            let mut draft =
+                test_support::draft(std::slice::from_ref(&told), vec![section(1, &lines)]);
+            let (about, item) = (String::new(), ItemId::new(1));
+            draft.conflicts.push(DraftConflict { about, item, sides: sides.clone(), likely: None });
+            removed(asked, &mut draft, &mut []);
+            assert_eq!(texts(&draft).len(), left);
+        }
+    }
+
+    #[test]
+    fn a_sentence_that_another_contains_is_told_once() {
+        let mut section = section(
+            1,
+            &[line(1, "It saved 27 %."), line(2, "It saved 27 %. In June it saved 41 %.")],
+        );
+        drop_contained_lines(&mut section);
+        assert_eq!(section.paragraphs.concat().len(), 1);
+    }
+}

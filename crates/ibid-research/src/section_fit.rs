@@ -31,16 +31,18 @@ pub(crate) fn remove_unfit_lines(
 ) -> Result<()> {
     let further = &prompts::phrases()?.synthesis.further;
     for section in &mut draft.sections {
-        let is_further = section.title == *further;
-        if is_further || section.layout == SectionLayout::Prose {
-            let item = section.item.filter(|_| !is_further);
-            retain_lines(section, |line| {
-                scorer.fits_section(item, &line.text)
-                    // What a roof costs is no further point on how it is built.
-                    && (brief.kind != QuestionKind::HowTo
-                        || !is_further
-                        || scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE)
-            });
+        match section.item {
+            _ if section.title == *further => retain_lines(section, |line| {
+                // What a roof costs is no further point on how it is built.
+                let is_asked = brief.kind != QuestionKind::HowTo
+                    || scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE;
+                is_asked && scorer.fits_section(None, &line.text)
+            }),
+            Some(item) if section.layout == SectionLayout::Prose => {
+                retain_lines(section, |line| scorer.fits_section(Some(item), &line.text));
+            }
+            // A section that the plan wants without an item is on the whole.
+            _ => {}
         }
         drop_contained_lines(section);
     }
@@ -193,7 +195,7 @@ mod tests {
         let short = [line(1, "Of 37 leaks, 33 were at flashings and pipes.")];
         let marks = line(2, "Compare the level with the marks: anything more is a leak.");
         let flashings = line(3, "Roofs leak at flashings, because they move.");
-        let sections = vec![section(1, &[flashings.clone()]), section(2, &[marks])];
+        let sections = vec![section(1, std::slice::from_ref(&flashings)), section(2, &[marks])];
         let mut draft = test_support::draft(&short, sections);
         let mut coverage = [1, 2].map(|nth| CoverageRow {
             state: Coverage::Covered,

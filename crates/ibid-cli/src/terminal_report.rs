@@ -150,7 +150,11 @@ fn conflicts(page: &mut ReportWriter, report: &Report) {
             page.text("   ", &text);
         }
         if let Some(likely) = &conflict.likely {
-            let likely = format!("Likely reason: {}", single_line(likely));
+            let likely = format!(
+                "{}: {}",
+                introduction::reason_label(report, conflict),
+                single_line(likely)
+            );
             page.text("   ", &page.paint.dim(&likely));
         }
         page.gap();

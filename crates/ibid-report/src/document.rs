@@ -437,7 +437,11 @@ impl DocumentBuilder<'_> {
             blocks.push(DocumentBlock::Item { spans });
         }
         if let Some(likely) = &it.likely {
-            blocks.push(paragraph(format!("Likely reason: {}", plain_line(likely))));
+            blocks.push(paragraph(format!(
+                "{}: {}",
+                introduction::reason_label(self.report, it),
+                plain_line(likely)
+            )));
         }
         self.blocks.push(DocumentBlock::Conflict { blocks });
     }

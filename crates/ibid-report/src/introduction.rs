@@ -35,11 +35,7 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         shown(conflict.about.trim().trim_end_matches('.')),
         before.join(", ")
     );
-    let date = |side: &ConflictSide| {
-        let n = side.claim.citations().first()?.n as usize;
-        it.sources.get(n.checked_sub(1)?)?.date.as_deref()
-    };
-    let dates: Option<Vec<&str>> = conflict.sides.iter().map(date).collect();
+    let dates = side_dates(it, conflict);
     let newest = dates.as_ref().and_then(|dates| {
         let last = dates.iter().max()?;
         let mut with = says.iter().zip(dates).filter(|(_, it)| *it == last);
@@ -47,13 +43,34 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     });
     // A reason other than their age settles more than which is newer.
     let reason = conflict.likely.as_deref().map(|likely| likely.trim().trim_end_matches('.'));
-    let years: Vec<&str> = dates.iter().flatten().filter_map(|date| date.get(..4)).collect();
-    let by_age = |reason: &&str| years.iter().filter(|year| reason.contains(**year)).count() >= 2;
-    Some(match (reason.filter(|reason| !by_age(reason)), newest) {
+    let reason = reason.filter(|_| !is_by_age(it, conflict));
+    Some(match (reason, newest) {
         (Some(reason), _) => format!("{given}. {}.", shown(reason)),
         (None, Some(newest)) => format!("{given}; the most recent has {newest}."),
         (None, None) => format!("{given}."),
     })
+}
+
+/// The dates of the sources of all sides of a conflict; `None` if one has none.
+fn side_dates<'r>(it: &'r Report, conflict: &Conflict) -> Option<Vec<&'r str>> {
+    let date = |side: &ConflictSide| {
+        let n = side.claim.citations().first()?.n as usize;
+        it.sources.get(n.checked_sub(1)?)?.date.as_deref()
+    };
+    conflict.sides.iter().map(date).collect()
+}
+
+/// Whether the reason of a conflict names nothing but the years of its sources.
+fn is_by_age(it: &Report, conflict: &Conflict) -> bool {
+    let dates = side_dates(it, conflict).unwrap_or_default();
+    let years = dates.iter().filter_map(|date| date.get(..4));
+    let reason = conflict.likely.as_deref().unwrap_or_default();
+    years.filter(|year| reason.contains(*year)).count() >= 2
+}
+
+/// What a report calls the reason of a conflict: that one source is older explains nothing by itself.
+pub fn reason_label(it: &Report, conflict: &Conflict) -> &'static str {
+    if is_by_age(it, conflict) { "Dates" } else { "Likely reason" }
 }
 
 /// Whether an item is the question, or a part of it.

@@ -276,12 +276,12 @@ fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
         return;
     }
     out.push_str("## Where sources disagree\n\n");
-    for it in &it.conflicts {
-        conflict(out, it, notes);
+    for disputed in &it.conflicts {
+        conflict(out, it, disputed, notes);
     }
 }
 
-fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
+fn conflict(out: &mut String, report: &Report, it: &Conflict, notes: &Footnotes<'_>) {
     let _ =
         writeln!(out, "> [!CONFLICT]\n> Sources disagree on {}:\n>", escape::markdown(&it.about));
     for side in &it.sides {
@@ -306,7 +306,8 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
         );
     }
     if let Some(likely) = &it.likely {
-        let _ = writeln!(out, ">\n> Likely reason: {}", escape::markdown(likely));
+        let label = introduction::reason_label(report, it);
+        let _ = writeln!(out, ">\n> {label}: {}", escape::markdown(likely));
     }
     out.push('\n');
 }

@@ -94,7 +94,9 @@ pub(crate) fn find_substitution(
             let word = &text[token.span.clone()];
             word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
         };
-        all.iter().any(fact)
+        // The capital of "Today we'll detail" is that of its sentence.
+        let is_first = |token: &Token| token.span.start == 0;
+        all.iter().any(|it| fact(it) && !is_first(it)) || all.iter().all(fact)
     };
     if x.iter().any(|it| y.contains(it) && !it.starts_with(|c: char| c.is_ascii_digit()))
         || !is_fact(one, &a[mine.clone()])
@@ -197,6 +199,17 @@ mod tests {
         let b = "Lahu is a 1979 Hindi film directed by Raj Kapoor.";
         let pair = ("Mahesh Bhatt".to_owned(), "Raj Kapoor".to_owned());
         assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+    }
+
+    #[test]
+    fn the_capital_of_a_sentence_makes_no_fact() {
+        let asked = "How do people use proxies with the government?";
+        let a = "Today we'll detail how people interact with the government using proxies.";
+        let b = "Yesterday we outlined how people interact with the government using proxies.";
+        assert_eq!(find_substitution(asked, a, b, false), None);
+        let (a, b) =
+            ("Bob designed the bridge of the town.", "Eve designed the bridge of the town.");
+        assert!(find_substitution("Who designed the bridge?", a, b, false).is_some());
     }
 
     #[test]

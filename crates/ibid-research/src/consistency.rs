@@ -13,6 +13,7 @@ use ibid_core::domain::{
 
 use super::draft::ReportDraft;
 use super::heuristic::answer_shape::cue_fit;
+use super::heuristic::claim_clusters::independent_sources;
 use super::heuristic::lexicon::{sentence_case, spaced};
 use super::prompts::{self, fill_template};
 use super::research_state::ResearchState;
@@ -120,6 +121,10 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
         }
         open.why = without_said(&open.why, &said)?;
     }
+    let confidence = &prompts::phrases()?.confidence;
+    let is_direct = !report.nearest_only && report.confidence.why.contains(&confidence.direct);
+    let core = report.coverage.first().map(|row| row.id).filter(|_| is_direct);
+    report.open.retain(|open| core.is_none() || open.item != core || open.why != *weak);
     drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
     if has_disputed_answer(report) {
@@ -127,7 +132,32 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
         report.confidence.why = why;
         report.confidence.level = report.confidence.level.min(Confidence::Low);
     }
+    count_cited_sources(report, notes)?;
     report.checks.contradictions = count_contradictions(report, notes)?;
+    Ok(())
+}
+
+/// Corrects "one source" in the confidence of an answer that cites several independent ones: a model's sentences may have become other
+/// quotes after the confidence was determined.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+fn count_cited_sources(report: &mut Report, notes: &EvidenceStore) -> Result<()> {
+    let words = &prompts::phrases()?.confidence;
+    let cited: BTreeSet<EvidenceId> = report
+        .short
+        .iter()
+        .flat_map(|claim| claim.citations())
+        .map(|citation| citation.evidence)
+        .collect();
+    let evidence = notes.evidence.iter().filter(|it| cited.contains(&it.id));
+    let n = independent_sources(notes, evidence).len();
+    if n > 1 {
+        let several = fill_template(&words.sources, &[("n", &n.to_string())]);
+        for reason in report.confidence.why.iter_mut().filter(|it| **it == words.one_source) {
+            reason.clone_from(&several);
+        }
+    }
     Ok(())
 }
 

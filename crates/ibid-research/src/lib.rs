@@ -150,6 +150,8 @@ pub async fn research(
     let mut draft = critique::criticize(&mut llm, &mut research, draft).await?;
     let coverage = &mut research.state.coverage;
     section_fit::remove_unfit_lines(&brief, &mut draft, coverage, &mut research.scorer)?;
+    // A quote may be longer than the sentence of a model that it replaced.
+    report_length::trim_to_tokens(&mut draft, question.method.final_report_max_length);
     let state = &research.state;
     let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;

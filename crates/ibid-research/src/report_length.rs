@@ -1,5 +1,6 @@
 //! Keeps a draft within the length that was asked for.
 use super::draft::{DraftLine, DraftSection, ReportDraft};
+use super::heuristic::compose::max_words;
 
 /// Share of the length that key findings may take.
 const FINDINGS_SHARE: f32 = 0.3;
@@ -10,13 +11,37 @@ const CONFLICTS_SHARE: f32 = 0.4;
 /// Share of the length that introduction and conclusion may take together.
 const OPENING_SHARE: f32 = 0.2;
 
+/// Share of a length that titles, open points and reasons of conflicts may take from the sentences.
+const MAX_FRAME_SHARE: f32 = 0.4;
+
+/// Removes lines from `draft` until it has at most `tokens` tokens, with its titles, open points and the reasons of its conflicts.
+/// Nothing is removed for 0 tokens.
+pub(crate) fn trim_to_tokens(draft: &mut ReportDraft, tokens: u32) {
+    if tokens > 0 {
+        let most = max_words(tokens);
+        let frame = frame_words(draft).min((most as f32 * MAX_FRAME_SHARE) as usize);
+        trim_to_words(draft, most - frame);
+    }
+}
+
+/// How many words of a draft are no sentences that it could lose.
+fn frame_words(draft: &ReportDraft) -> usize {
+    let titles = draft.sections.iter().map(|section| &section.title);
+    let open = draft.open.iter().flat_map(|it| [&it.what, &it.why]);
+    let conflicts = draft.conflicts.iter();
+    let reasons = conflicts.flat_map(|it| [Some(&it.about), it.likely.as_ref()]).flatten();
+    let texts =
+        titles.chain(open).chain(reasons).chain([&draft.title]).chain(&draft.confidence.why);
+    texts.map(|text| text.split_whitespace().count()).sum()
+}
+
 /// Removes lines from `draft` until its short answer, introduction, conclusion, conflicts, findings and sections have at most `most` words.
 ///
 /// The first line of the short answer stays in any case. Introduction and conclusion get up to 20 %, conflicts up to 40 %, findings up to
 /// 30 %. The sections share the rest: each gets
 /// its first line, then each its second, and so on, so that none is lost to a long one before it. A section keeps a
 /// beginning and never a later line without those before it.
-pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
+fn trim_to_words(draft: &mut ReportDraft, most: usize) {
     let mut room = most;
     let mut is_first = true;
     draft.short.retain(|line| {

@@ -47,7 +47,7 @@ pub(crate) fn remove_unfit_lines(
         drop_contained_lines(section);
     }
     keep_comparable_lines(brief, draft, scorer);
-    drop_disputed_sections(draft);
+    drop_told_sections(draft);
     draft.sections.retain(|section| !section.paragraphs.is_empty());
     open_untold_parts(draft, coverage, scorer)
 }
@@ -96,9 +96,14 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the sections that tell nothing but sides of conflicts which the short answer does not tell: a figure that others dispute
-/// stands beside theirs.
-fn drop_disputed_sections(draft: &mut ReportDraft) {
+/// Drops the sections that only repeat the short answer, and those that tell nothing but sides of conflicts which the short answer does
+/// not tell: a figure that others dispute stands beside theirs.
+fn drop_told_sections(draft: &mut ReportDraft) {
+    let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
+    draft.sections.retain(|section| {
+        let mut lines = section.paragraphs.iter().flatten();
+        section.layout == SectionLayout::Steps || !lines.all(|line| short.contains(&line.text))
+    });
     let told: BTreeSet<EvidenceId> =
         draft.short.iter().flat_map(|line| &line.evidence).copied().collect();
     let sides = draft.conflicts.iter().flat_map(|conflict| &conflict.sides);
@@ -122,6 +127,12 @@ fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &Releva
     let named = |text: &str| -> Vec<usize> {
         (0..names.len()).filter(|nth| names[*nth].is_in(text)).collect()
     };
+    // "A blue-green roof stores 80 mm, while a green roof stores 30 mm" is on another thing first.
+    let names_first = |text: &str| {
+        let contrast =
+            [" while ", " whereas ", " unlike "].iter().filter_map(|it| text.find(it)).min();
+        contrast.is_none_or(|at| !named(&text[..at]).is_empty())
+    };
     let lines = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
     let findings = draft.findings.iter().map(|finding| &finding.0);
     let all: Vec<&DraftLine> = draft.short.iter().chain(findings).chain(lines).collect();
@@ -132,6 +143,7 @@ fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &Releva
         })
         .collect();
     let compares = |line: &DraftLine| match named(&line.text)[..] {
+        [_] if !names_first(&line.text) => false,
         [own] => {
             let others = words_on.iter().enumerate().filter(|(nth, _)| *nth != own);
             let others: BTreeSet<&String> = others.flat_map(|(_, words)| words).collect();
@@ -252,20 +264,21 @@ mod tests {
     fn a_sentence_on_one_thing_alone_compares_nothing() {
         let cool = line(1, "Cool roofs reflect sunlight and do nothing for rain.");
         let rain = line(2, "A green roof holds back half of the rain.");
+        let blue = line(4, "A blue-green roof holds rain, while a green roof holds less rain.");
         let panels = line(3, "Eleven of the green roofs carried panels.");
-        let sections = vec![section(2, &[rain.clone(), panels])];
+        let sections = vec![section(2, &[rain.clone(), panels, blue])];
         let mut draft = test_support::draft(&[cool], sections);
         removed("Compare green roofs with cool roofs", &mut draft, &mut []);
         assert_eq!(texts(&draft), [rain.text.as_str()]);
     }
 
     #[test]
-    fn a_disputed_figure_is_no_section_by_itself() {
+    fn a_disputed_figure_or_the_short_answer_is_no_section_by_itself() {
         let (told, disputed) =
             (line(1, "A roof retains 56 % of rain."), line(2, "It retains 78 %."));
         let sides = [&told, &disputed].map(|side| ("56%".to_owned(), side.clone())).to_vec();
         let asked = "How much rain does a roof retain?";
-        for (lines, left) in [(vec![&disputed], 0), (vec![&told, &disputed], 2)] {
+        for (lines, left) in [(vec![&disputed], 0), (vec![&told], 0), (vec![&told, &disputed], 2)] {
             let lines: Vec<DraftLine> = lines.into_iter().cloned().collect();
             let mut draft =
                 test_support::draft(std::slice::from_ref(&told), vec![section(1, &lines)]);

@@ -26,8 +26,8 @@ pub(crate) const MIN_STANCE_OVERLAP: f32 = 0.45;
 pub(crate) const MIN_VERB_MATCH: f32 = 0.35;
 /// Share of function words from which a text counts as English. Other languages are not compared.
 pub(crate) const MIN_ENGLISH_FUNCTION_WORDS: f32 = 0.2;
-/// Average tokens per English word.
-pub(crate) const TOKENS_PER_WORD: f32 = 1.35;
+/// Average tokens per English word of reports: four characters a token.
+pub(crate) const TOKENS_PER_WORD: f32 = 1.45;
 
 // Question and plan.
 /// Share of the question's words that a refined wording must keep; otherwise the model asks something else and is ignored.

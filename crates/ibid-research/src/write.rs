@@ -36,7 +36,7 @@ use super::heuristic::lexicon::{begins_with_phrase, spaced};
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
-use super::report_length::trim_to_words;
+use super::report_length::trim_to_tokens;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::names_item;
@@ -124,9 +124,7 @@ pub(crate) async fn compose(
         };
         writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
     }
-    if question.method.final_report_max_length > 0 {
-        trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
-    }
+    trim_to_tokens(&mut draft, question.method.final_report_max_length);
     if role_model.is_none() {
         emit_draft(log, &draft);
     }

@@ -7,6 +7,7 @@ use super::view_models::{
     ReportSentence, conflict_chart,
 };
 use crate::escape::single_line;
+use crate::introduction::reason_label;
 use ibid_core::domain::{Citation, Claim, ConfidenceMark, Conflict, Passage, Report};
 
 /// The number of each passage in the list of quotes.
@@ -85,7 +86,9 @@ impl<'r> QuoteNumbers<'r> {
                 })
                 .collect(),
             chart: conflict_chart(&it.sides),
-            likely: it.likely.as_deref().map(single_line),
+            likely: it.likely.as_deref().map(|likely| {
+                format!("{}: {}", reason_label(self.report, it), single_line(likely))
+            }),
         }
     }
 

@@ -136,7 +136,7 @@ pub struct ConflictView {
     pub sides: Vec<ConflictSideView>,
     /// The figures as bars, if each side gives one of the same unit.
     pub chart: Vec<ChartBar>,
-    /// A likely reason.
+    /// A likely reason, with its label.
     pub likely: Option<String>,
 }
 

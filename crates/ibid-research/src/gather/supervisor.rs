@@ -155,8 +155,10 @@ fn decide_by_heuristics(
         let gap = research.coverage.gaps.get(&id);
         Some(Assignment {
             item: id,
-            topic: gap
-                .map_or_else(|| item.asks.clone(), |gap| format!("{} {}", item.asks, gap.text)),
+            topic: match gap {
+                Some(gap) => format!("{} ({})", item.asks.trim_end_matches('?'), gap.text),
+                None => item.asks.clone(),
+            },
             query: gap.map_or_else(|| item.query.clone(), |it| it.query.clone()),
         })
     });

@@ -62,6 +62,12 @@ impl StemInterner {
         found
     }
 
+    /// The numbers of the parts of a hyphenated word, or of the word: a page may write "CPX-351" in two words or in one.
+    pub(crate) fn part_ids(&mut self, word: &str) -> Vec<u32> {
+        let parts = word.split(['-', '‐', '‑']).filter(|it| !it.is_empty() && !is_stop_word(it));
+        parts.map(|part| self.id(part)).collect()
+    }
+
     /// Like [`StemInterner::ids`], each once, sorted by number.
     pub(crate) fn id_set(&mut self, text: &str) -> Vec<u32> {
         let mut ids = self.ids(text);

@@ -11,6 +11,8 @@ const MIN_STOP_WORDS: usize = 2;
 const MIN_STOP_WORD_SHARE: f32 = 0.25;
 /// Maximum number of subjects of a question.
 const MAX_SUBJECTS: usize = 3;
+/// Words that begin questions in another language, and are nouns in English.
+const ENGLISH_NOUNS: [&str; 1] = ["hat"];
 /// First words of English questions that begin none in the other languages.
 const ENGLISH_OPENINGS: [&str; 16] = [
     "who", "what", "why", "how", "when", "where", "which", "whose", "do", "does", "did", "are",
@@ -33,8 +35,7 @@ pub(super) fn language_by_stop_words(text: &str) -> Option<&'static str> {
     let languages = prompts::language_words().ok()?;
     let counted = languages.iter().filter(|(_, known)| known.begins(text)).map(|(code, known)| {
         let plain = || words.iter().filter(is_plain);
-        // "Is" begins questions of several languages.
-        let opening = usize::from(known.kind(text).is_some_and(|kind| kind != QuestionKind::YesNo));
+        let opening = known.opening_weight(text);
         let own = opening + plain().filter(|it| known.stop_words.contains(&it.text)).count();
         let shared = plain().filter(|it| known.shared_stop_words.contains(&it.text)).count();
         (own, own + shared, code.as_str())
@@ -100,10 +101,32 @@ impl LanguageWords {
         self.kind(asked).is_some() || first.is_some_and(|it| self.stop_words.contains(&it.text))
     }
 
+    /// How many words the opening of a question counts for: one, and one more for each of its words that is neither a stop word, which
+    /// counts by itself, nor English.
+    fn opening_weight(&self, asked: &str) -> usize {
+        let Some((kind, phrase)) = self.opening(asked) else {
+            return usize::from(self.asks_steps(asked));
+        };
+        let is_foreign = |word: &&str| !is_stop_word(word) && !ENGLISH_NOUNS.contains(word);
+        // "Is" begins questions of several languages.
+        if kind == QuestionKind::YesNo {
+            return usize::from(phrase.split(' ').all(|word| is_foreign(&word)));
+        }
+        let more = phrase.split(' ').skip(1).filter(is_foreign);
+        1 + more.filter(|word| !self.stop_words.contains(*word)).count()
+    }
+
     /// The kind of the question `asked` by its first words; `None` if they are of no kind.
     fn kind(&self, asked: &str) -> Option<QuestionKind> {
+        let opened = self.opening(asked).map(|(kind, _)| kind);
+        opened.or_else(|| self.asks_steps(asked).then_some(QuestionKind::HowTo))
+    }
+
+    /// The first words of a question that tell its kind.
+    fn opening(&self, asked: &str) -> Option<(QuestionKind, &str)> {
         let start = spaced(asked);
         let by_opening = [
+            (&self.open, QuestionKind::Open),
             (&self.definition, QuestionKind::Definition),
             (&self.quantity, QuestionKind::Quantity),
             (&self.when, QuestionKind::When),
@@ -113,11 +136,10 @@ impl LanguageWords {
             (&self.list, QuestionKind::List),
             (&self.yes_no, QuestionKind::YesNo),
         ];
-        let opened =
-            by_opening.into_iter().find(|(phrases, _)| begins_with_phrase(&start, phrases));
-        opened
-            .map(|(_, kind)| kind)
-            .or_else(|| self.asks_steps(asked).then_some(QuestionKind::HowTo))
+        by_opening.into_iter().find_map(|(phrases, kind)| {
+            let is_opening = |it: &&String| begins_with_phrase(&start, std::slice::from_ref(*it));
+            phrases.iter().find(is_opening).map(|phrase| (kind, phrase.as_str()))
+        })
     }
 
     fn asks_steps(&self, asked: &str) -> bool {
@@ -145,6 +167,13 @@ mod tests {
         for (asked, lang) in [
             ("Wie installiere ich ein extensives Gründach?", Some("de")),
             ("Was kostet eine Solaranlage?", Some("de")),
+            ("Was ist Kork?", Some("de")),
+            ("Was kostet Kork?", Some("de")),
+            ("Ist Kork giftig?", Some("de")),
+            ("Wat is kurk?", Some("nl")),
+            ("Was cork used in 1900?", None),
+            ("Hat trick rules", None),
+            ("Is cork toxic?", None),
             ("Comment installer une toiture végétalisée ?", Some("fr")),
             ("¿Cómo se instala un techo verde?", Some("es")),
             ("Quanto costa un tetto verde?", Some("it")),

@@ -18,6 +18,9 @@ pub(crate) struct LanguageWords {
     pub(crate) r#where: Vec<String>,
     pub(crate) why: Vec<String>,
     pub(crate) list: Vec<String>,
+    /// Openings like those of a definition: "was ist der Unterschied".
+    #[serde(default)]
+    pub(crate) open: Vec<String>,
     pub(crate) definition: Vec<String>,
     pub(crate) yes_no: Vec<String>,
     pub(crate) how: Vec<String>,

@@ -8,8 +8,8 @@ use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
-    DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_MEASURED_WORDS,
-    MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
+    DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_DEFINITION_FIT,
+    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
@@ -30,7 +30,12 @@ fn says_all(
         Some(_) => MIN_MEASURED_WORDS,
         None => MIN_ALL_WORDS,
     };
+    // "Cork is a material made from bark" is a definition of cork.
+    let defines = brief.kind == QuestionKind::Definition
+        && best.fit >= MIN_DEFINITION_FIT
+        && scorer.begins_with_subject(&best.point.text);
     best.states_fact
+        || defines
         || asks_for_fact(brief.kind)
             && best.fit >= MIN_PLAIN_FORM_FIT
             && scorer.word_relevance(&text) >= least

@@ -40,7 +40,13 @@ impl RelevanceScorer {
             let least = if own.len() >= MANY_OWN_WORDS { 2 } else { own.len().min(1) };
             return self.matched(&own, text) >= least;
         }
-        !is_aspect || self.matched(&telling, text) >= least
+        if is_aspect {
+            // Beside "why do roofs leak and how is it prevented?", how long leaks take to show is asked by neither part.
+            let of_parts = self.words_of_parts();
+            return self.matched(&telling, text) >= least
+                && (of_parts.is_empty() || self.matched(&of_parts, text) > 0);
+        }
+        true
     }
 
     /// How many of `terms` a text has, or words like them.
@@ -66,20 +72,34 @@ impl RelevanceScorer {
 
     /// What a part of the question asks that no other part asks; nothing of a question of one part.
     fn own_words(&self, item: ItemId) -> Vec<WeightedTerm> {
-        let asked_text = self.question_text.to_lowercase();
-        // What a model plans beside the question is asked in words of its own.
-        let is_part = |it: &&ItemMatcher| {
-            let asked = it.question_text.trim_end_matches('?').to_lowercase();
-            it.facet.is_none() && !it.side && asked_text.contains(&asked)
-        };
         let (own, others): (Vec<_>, Vec<_>) =
-            self.item_matchers.iter().filter(is_part).partition(|it| it.item == item);
+            self.parts().into_iter().partition(|it| it.item == item);
         if others.is_empty() {
             return Vec::new();
         }
         let is_own = |term: &&WeightedTerm| {
             !others.iter().flat_map(|it| &it.terms).any(|other| other.id == term.id)
         };
-        own.iter().flat_map(|it| &it.terms).filter(is_own).copied().collect()
+        // The subject, which a part need not name again, tells none from another.
+        let is_asked = |of: &ItemMatcher, term: &WeightedTerm| {
+            term.weight < 1.0 || of.aspect.iter().any(|it| it.id == term.id)
+        };
+        let terms = own.iter().flat_map(|it| it.terms.iter().filter(|term| is_asked(it, term)));
+        terms.filter(is_own).copied().collect()
+    }
+
+    /// What the parts of the question ask that not all of them ask.
+    fn words_of_parts(&self) -> Vec<WeightedTerm> {
+        self.parts().iter().flat_map(|part| self.own_words(part.item)).collect()
+    }
+
+    /// The parts of the question. What a model plans beside the question is asked in words of its own.
+    fn parts(&self) -> Vec<&ItemMatcher> {
+        let asked = self.question_text.to_lowercase();
+        let is_part = |it: &&ItemMatcher| {
+            let text = it.question_text.trim_end_matches('?').to_lowercase();
+            it.facet.is_none() && !it.side && asked.contains(&text)
+        };
+        self.item_matchers.iter().filter(is_part).collect()
     }
 }

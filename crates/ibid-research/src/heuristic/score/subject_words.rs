@@ -30,7 +30,7 @@ pub(super) fn asked_things(lexicon: &mut StemInterner, question: &str) -> Vec<u3
     let things = words.iter().enumerate().filter(|(at, token)| tells(token) && ends(*at));
     let sought = sought_noun(question);
     let named = things.map(|(_, token)| &token.text).filter(|it| Some(*it) != sought.as_ref());
-    named.map(|word| lexicon.id(word)).collect()
+    named.flat_map(|word| lexicon.part_ids(word)).collect()
 }
 
 /// The noun after "which" or "what" at the beginning of a question: the kind of thing sought.

@@ -70,10 +70,10 @@ impl YesNoClaim {
         } else {
             let words = tokens(&brief.question);
             let telling = |it: &&Token| content_weight(&brief.question, it) >= 1.0;
-            words.iter().filter(telling).map(|it| lexicon.id(&it.text)).collect()
+            words.iter().filter(telling).flat_map(|it| lexicon.part_ids(&it.text)).collect()
         };
         Some(YesNoClaim {
-            objects: objects.iter().map(|object| lexicon.id(object)).collect(),
+            objects: objects.iter().flat_map(|object| lexicon.part_ids(object)).collect(),
             objects_follow,
             all_words,
             assertions: AssertionWords::new(words),

@@ -47,7 +47,7 @@ pub(crate) fn remove_unfit_lines(
         drop_contained_lines(section);
     }
     keep_comparable_lines(brief, draft, scorer);
-    drop_told_sections(draft);
+    drop_told_sections(draft, scorer);
     draft.sections.retain(|section| !section.paragraphs.is_empty());
     open_untold_parts(draft, coverage, scorer)
 }
@@ -96,13 +96,16 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the sections that only repeat the short answer, and those that tell nothing but sides of conflicts which the short answer does
-/// not tell: a figure that others dispute stands beside theirs.
-fn drop_told_sections(draft: &mut ReportDraft) {
+/// Drops the sections of a plan by code that only repeat the short answer, and those that tell nothing but sides of conflicts which the
+/// short answer does not tell: a figure that others dispute stands beside theirs.
+fn drop_told_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
+        let by_code = section.item.is_some_and(|item| scorer.has_facet(item));
         let mut lines = section.paragraphs.iter().flatten();
-        section.layout == SectionLayout::Steps || !lines.all(|line| short.contains(&line.text))
+        !by_code
+            || section.layout != SectionLayout::Prose
+            || !lines.all(|line| short.contains(&line.text))
     });
     let told: BTreeSet<EvidenceId> =
         draft.short.iter().flat_map(|line| &line.evidence).copied().collect();

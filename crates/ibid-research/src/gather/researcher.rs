@@ -266,8 +266,8 @@ impl Researcher {
         self.notes.iter()
     }
 
-    /// The findings to keep, taken from what its notes cite and not from a model: a limited number of claims, and the best one on each
-    /// item that these leave without any, each with a limited number of sources. If no note cites anything, the best findings are kept.
+    /// The findings to keep, taken from what its notes cite and not from a model: a limited number of claims,
+    /// each with a limited number of sources. If no note cites anything, the best findings are kept.
     pub(super) fn recorded_findings(&self, team: &SupervisorSettings) -> Vec<usize> {
         let mut cited = self.notes.iter().map(|note| note.1.clone());
         let mut claims: Vec<Vec<usize>> = cited.by_ref().filter(|it| !it.is_empty()).collect();
@@ -275,8 +275,7 @@ impl Researcher {
             claims = self.grouped_findings();
         }
         let mut kept: Vec<usize> = Vec::new();
-        let most = team.max_evidence_claims_per_research_unit as usize;
-        for claim in claims.iter().take(most).chain(&self.claims_on_other_items(&claims, most)) {
+        for claim in claims.iter().take(team.max_evidence_claims_per_research_unit as usize) {
             let mut sources = Vec::new();
             for at in claim {
                 let Some(finding) = self.findings.get(*at) else {
@@ -293,23 +292,6 @@ impl Researcher {
         kept.sort_unstable();
         kept.dedup();
         kept
-    }
-
-    /// The best claim on each item that none of the first `most` of its `claims` is on: what was read on an item is not lost because
-    /// others had more.
-    fn claims_on_other_items(&self, claims: &[Vec<usize>], most: usize) -> Vec<Vec<usize>> {
-        let items = |at: &usize| self.findings.get(*at).map_or(&[][..], |it| &it.items);
-        let mut told: BTreeSet<ItemId> =
-            claims.iter().take(most).flatten().flat_map(items).copied().collect();
-        let mut more = Vec::new();
-        for claim in self.grouped_findings() {
-            let own: BTreeSet<ItemId> = claim.iter().flat_map(items).copied().collect();
-            if !own.is_subset(&told) {
-                told.extend(own);
-                more.push(claim);
-            }
-        }
-        more
     }
 
     /// Its findings, grouped by what they say, best first.

@@ -21,7 +21,7 @@ use super::procedure;
 use super::question_kind::question_kind;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
-use super::sentence::{has_denial, has_number};
+use super::sentence::{BUT_NOT, has_denial, has_number};
 use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
@@ -277,7 +277,11 @@ pub(crate) fn verdict(
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
     let words = &prompts::phrases().ok()?.sentence;
-    let denies = yes && short.iter().any(|it| has_denial(&spaced(&it.text), words));
+    let denied = |text: &str| {
+        let told = spaced(text);
+        has_denial(told.split(BUT_NOT).next().unwrap_or(&told), words)
+    };
+    let denies = yes && short.iter().any(|it| denied(&it.text));
     let limited = short.iter().any(|it| is_limited(&it.text));
     let split = conflicts.iter().any(|it| is_on_verdict(notes, it));
     (says && !denies && !limited && !split).then_some(if yes { YesNo::Yes } else { YesNo::No })

@@ -20,6 +20,11 @@ impl StemInterner {
         }
         let next = self.stems.len() as u32;
         let spelled = number_of_word(word).map_or_else(|| one_spelling(word), str::to_owned);
+        // "G4s" are several of "G4"; "1990s" is no year.
+        let singular = spelled.strip_suffix('s').filter(|it| {
+            it.ends_with(|c: char| c.is_ascii_digit()) && it.starts_with(char::is_alphabetic)
+        });
+        let spelled = singular.map_or_else(|| spelled.clone(), str::to_owned);
         // Clay is fired without a fire.
         let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
         if spelled == "firing" {

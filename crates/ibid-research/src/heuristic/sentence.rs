@@ -414,6 +414,9 @@ fn strip_trailing_marks(text: &str) -> &str {
 const COMPARED: &[&str] =
     &[" than ", " compared with ", " compared to ", " versus ", " relative to "];
 
+/// What leads to another thing of which a sentence does not hold: "it inhibits the one, but not the other".
+pub(crate) const BUT_NOT: &str = " but not ";
+
 /// Whether the words contain a negation.
 pub(crate) fn has_denial(spaced: &str, words: &SentenceWords) -> bool {
     words.negations.any_in(&without_harmless_negations(spaced, words))

@@ -86,7 +86,8 @@ impl AssertionWords {
         let before_contrast = rest.iter().take_while(|it| !CONTRASTS.contains(&it.text));
         let that = before_contrast.take(MAX_WORDS_TO_CLAUSE).position(|it| it.text == "that");
         let follows_at_once = that.filter(|nth| *nth <= 2);
-        let from = if self.saying.contains(&word.stem) {
+        // "A promising target" promises nothing.
+        let from = if self.saying.contains(&word.stem) && word.text != "promising" {
             if self.is_said_by_evidence(words, at) {
                 return None;
             }

@@ -65,6 +65,11 @@ impl RelevanceScorer {
         terms
     }
 
+    /// Whether code planned an item, as the core or an aspect of a question of its kind.
+    pub(crate) fn has_facet(&self, item: ItemId) -> bool {
+        self.item_matchers.iter().any(|it| it.item == item && it.facet.is_some())
+    }
+
     /// Whether an item is one of the things that are compared.
     pub(crate) fn is_side(&self, item: ItemId) -> bool {
         self.item_matchers.iter().any(|it| it.item == item && it.side)

@@ -8,7 +8,7 @@ use super::yes_no_claim::YesNoClaim;
 use crate::heuristic::calendar::years;
 use crate::heuristic::intake::is_verb;
 use crate::heuristic::lexicon::{has_phrase, spaced};
-use crate::heuristic::sentence::{count_denials, has_denial};
+use crate::heuristic::sentence::{BUT_NOT, count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
@@ -169,7 +169,8 @@ impl RelevanceScorer {
     /// How often a clause denies the verb asked about. A contrast after the verb denies only what follows it: "the roof can carry
     /// plants without strengthening", "snow is added, not compared".
     fn denials(&mut self, claim: &YesNoClaim, clause: &str) -> usize {
-        const CONTRASTS: [&str; 4] = [" without ", ", not ", " rather than ", " instead of "];
+        const CONTRASTS: [&str; 5] =
+            [" without ", ", not ", BUT_NOT, " rather than ", " instead of "];
         let words = &self.words.sentence;
         let contrast = CONTRASTS.iter().filter_map(|it| clause.find(it)).min();
         let (Some(at), Some(verb)) = (contrast, claim.verb) else {

@@ -174,7 +174,10 @@ pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
     let short = &inside[..inside.find([')', ';', ','])?];
     let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
     let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
-    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
+    // "G-quadruplexes (G4)" has one letter and a digit.
+    let is_numbered = capitals == 1 && short.chars().any(|c| c.is_ascii_digit());
+    let is_short = (2..=8).contains(&letters.len()) && capitals >= 2;
+    if !is_short && !(is_numbered && letters.len() == 1) || short.contains(' ') {
         return None;
     }
     let before = text[..open].trim_end();

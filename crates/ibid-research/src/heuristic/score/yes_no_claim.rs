@@ -141,17 +141,23 @@ fn predicate(brief: &Brief) -> Option<String> {
     let mut run = rest
         .iter()
         .skip_while(|it| is_stop_word(&it.text))
-        .take_while(|it| !is_stop_word(&it.text));
+        .take_while(|it| !is_stop_word(&it.text) || VAGUE_ADJECTIVES.contains(&it.text.as_str()));
     let is_plural = |it: &&Token| {
         let is_name = question[it.span.clone()].starts_with(char::is_uppercase)
             && question[it.span.clone()].chars().nth(1) != Some('-');
-        it.text.ends_with('s') && !it.text.ends_with("ss") && !is_name
+        let is_acronym = question[it.span.clone()].strip_suffix('s').is_some_and(is_capitals);
+        it.text.ends_with('s') && !it.text.ends_with("ss") && !is_name || is_acronym
     };
     run.find(is_plural)?;
-    let (asked, next) = (run.next()?, run.next());
-    // "Possible drug targets" are asked for as drug targets.
+    let asked = run.next()?;
+    // "Possible drug targets" are asked for as targets.
     let is_vague = VAGUE_ADJECTIVES.contains(&asked.text.as_str());
-    Some(next.filter(|_| is_vague).unwrap_or(asked).text.clone())
+    Some(run.last().filter(|_| is_vague).unwrap_or(asked).text.clone())
+}
+
+/// Whether a word is of several capital letters and digits alone: "TAM" of "TAMs".
+fn is_capitals(word: &str) -> bool {
+    word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
 }
 
 /// Adjectives before what a question asks its subject to be, for which sources use one another.

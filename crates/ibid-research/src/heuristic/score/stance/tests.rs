@@ -36,6 +36,27 @@ fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
             "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
             Stance::Against,
         ),
+        // A name with a hyphen is read like others.
+        (
+            "Has ZX-351 been approved by the board?",
+            "ZX-351 is approved by the board for use on walls.",
+            Stance::For,
+        ),
+        (
+            "Does lime mortar inhibit the moss of walls?",
+            "Lime mortar inhibited the moss of walls, but not the algae.",
+            Stance::For,
+        ),
+        (
+            "Are NBPs good targets for cleaning?",
+            "NBPs are a promising target for cleaning.",
+            Stance::For,
+        ),
+        (
+            "Are Q-brackets(Q4) possible points for gutters?",
+            "Q4s are promising points for gutters.",
+            Stance::For,
+        ),
         (
             "Is gravel associated with better drainage?",
             "Gravel under a lawn is associated with poor drainage.",

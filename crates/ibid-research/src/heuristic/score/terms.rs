@@ -175,9 +175,10 @@ pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
     let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
     let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
     // "G-quadruplexes (G4)" has one letter and a digit.
-    let is_numbered = capitals == 1 && short.chars().any(|c| c.is_ascii_digit());
-    let is_short = (2..=8).contains(&letters.len()) && capitals >= 2;
-    if !is_short && !(is_numbered && letters.len() == 1) || short.contains(' ') {
+    let is_numbered =
+        letters.len() == 1 && capitals == 1 && short.chars().any(|c| c.is_ascii_digit());
+    let is_lettered = (2..=8).contains(&letters.len()) && capitals >= 2;
+    if !(is_lettered || is_numbered) || short.contains(' ') {
         return None;
     }
     let before = text[..open].trim_end();

@@ -24,19 +24,8 @@ fn what_rarely_happens_is_no_yes_of_a_model() {
 }
 
 #[test]
-fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
+fn names_with_hyphens_and_vague_adjectives_are_read_like_others() {
     for (asked, text, wanted) in [
-        (
-            "Do solar panels work better on a green roof?",
-            "Eleven of the green roofs carried solar panels that work.",
-            Stance::Neutral,
-        ),
-        (
-            "Do green roofs leak more often than bare roofs?",
-            "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
-            Stance::Against,
-        ),
-        // A name with a hyphen is read like others.
         (
             "Has ZX-351 been approved by the board?",
             "ZX-351 is approved by the board for use on walls.",
@@ -56,6 +45,24 @@ fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
             "Are Q-brackets(Q4) possible points for gutters?",
             "Q4s are promising points for gutters.",
             Stance::For,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}
+
+#[test]
+fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
+    for (asked, text, wanted) in [
+        (
+            "Do solar panels work better on a green roof?",
+            "Eleven of the green roofs carried solar panels that work.",
+            Stance::Neutral,
+        ),
+        (
+            "Do green roofs leak more often than bare roofs?",
+            "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
+            Stance::Against,
         ),
         (
             "Is gravel associated with better drainage?",

@@ -1,5 +1,7 @@
 //! Whether a report has an introduction, and what its conclusion says besides sentences. The text made here makes no claims:
 //! everything in it comes from the run.
+use std::collections::BTreeSet;
+
 use ibid_core::domain::{Conflict, ConflictSide, CoverageRow, Report};
 
 /// Maximum number of words of a position that the conclusion repeats.
@@ -35,7 +37,7 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         shown(conflict.about.trim().trim_end_matches('.')),
         before.join(", ")
     );
-    let dates = side_dates(it, conflict);
+    let dates: Option<Vec<&str>> = conflict.sides.iter().map(|side| side_date(it, side)).collect();
     let newest = dates.as_ref().and_then(|dates| {
         let last = dates.iter().max()?;
         let mut with = says.iter().zip(dates).filter(|(_, it)| *it == last);
@@ -51,21 +53,18 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     })
 }
 
-/// The dates of the sources of all sides of a conflict; `None` if one has none.
-fn side_dates<'r>(it: &'r Report, conflict: &Conflict) -> Option<Vec<&'r str>> {
-    let date = |side: &ConflictSide| {
-        let n = side.claim.citations().first()?.n as usize;
-        it.sources.get(n.checked_sub(1)?)?.date.as_deref()
-    };
-    conflict.sides.iter().map(date).collect()
+/// The date of the source of a side of a conflict.
+fn side_date<'r>(it: &'r Report, side: &ConflictSide) -> Option<&'r str> {
+    let n = side.claim.citations().first()?.n as usize;
+    it.sources.get(n.checked_sub(1)?)?.date.as_deref()
 }
 
-/// Whether the reason of a conflict names nothing but the years of its sources.
+/// Whether the reason of a conflict names the years of two of its sources.
 fn is_by_age(it: &Report, conflict: &Conflict) -> bool {
-    let dates = side_dates(it, conflict).unwrap_or_default();
-    let years = dates.iter().filter_map(|date| date.get(..4));
+    let dates = conflict.sides.iter().filter_map(|side| side_date(it, side));
+    let years: BTreeSet<&str> = dates.filter_map(|date| date.get(..4)).collect();
     let reason = conflict.likely.as_deref().unwrap_or_default();
-    years.filter(|year| reason.contains(*year)).count() >= 2
+    years.into_iter().filter(|year| reason.contains(*year)).count() >= 2
 }
 
 /// What a report calls the reason of a conflict: that one source is older explains nothing by itself.

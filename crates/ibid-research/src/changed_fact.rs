@@ -95,7 +95,7 @@ pub(crate) fn find_substitution(
             word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
         };
         // The capital of "Today we'll detail" is that of its sentence.
-        let is_first = |token: &Token| token.span.start == 0;
+        let is_first = |token: &Token| !text[..token.span.start].contains(char::is_alphanumeric);
         all.iter().any(|it| fact(it) && !is_first(it)) || all.iter().all(fact)
     };
     if x.iter().any(|it| y.contains(it) && !it.starts_with(|c: char| c.is_ascii_digit()))

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Citation, Confidence, Coverage, EvidenceId, EvidenceStore, ItemId, OpenItem, OutputMode, Report,
+    Citation, Confidence, Coverage, CoverageRow, EvidenceId, EvidenceStore, ItemId, OpenItem,
+    OutputMode, Report,
 };
 
 use super::draft::ReportDraft;
@@ -124,7 +125,15 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     let confidence = &prompts::phrases()?.confidence;
     let is_direct = !report.nearest_only && report.confidence.why.contains(&confidence.direct);
     let core = report.coverage.first().map(|row| row.id).filter(|_| is_direct);
-    report.open.retain(|open| core.is_none() || open.item != core || open.why != *weak);
+    if core.is_some() {
+        report.open.retain(|open| open.item != core || open.why != *weak);
+        let only_touched = |row: &&mut CoverageRow| {
+            Some(row.id) == core && row.state == Coverage::Partial && row.gap.as_ref() == Some(weak)
+        };
+        for row in report.coverage.iter_mut().filter(only_touched) {
+            (row.state, row.gap) = (Coverage::Covered, None);
+        }
+    }
     drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
     if has_disputed_answer(report) {
@@ -137,8 +146,8 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     Ok(())
 }
 
-/// Corrects "one source" in the confidence of an answer that cites several independent ones: a model's sentences may have become other
-/// quotes after the confidence was determined.
+/// Has the confidence give as many independent sources as the short answer cites: a model's sentences may have become other quotes after
+/// the confidence was determined.
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
@@ -152,11 +161,15 @@ fn count_cited_sources(report: &mut Report, notes: &EvidenceStore) -> Result<()>
         .collect();
     let evidence = notes.evidence.iter().filter(|it| cited.contains(&it.id));
     let n = independent_sources(notes, evidence).len();
-    if n > 1 {
-        let several = fill_template(&words.sources, &[("n", &n.to_string())]);
-        for reason in report.confidence.why.iter_mut().filter(|it| **it == words.one_source) {
-            reason.clone_from(&several);
-        }
+    let counted = match n {
+        0 => return Ok(()),
+        1 => words.one_source.clone(),
+        _ => fill_template(&words.sources, &[("n", &n.to_string())]),
+    };
+    let several = words.sources.trim_start_matches("{n}");
+    let counts = |it: &&mut String| **it == words.one_source || it.ends_with(several);
+    for reason in report.confidence.why.iter_mut().filter(counts) {
+        reason.clone_from(&counted);
     }
     Ok(())
 }
@@ -195,7 +208,7 @@ fn is_told(heading: &str, claims: &[String]) -> Result<bool> {
     };
     let is_reason = facet.cues.any_in(" because ");
     let fits = |claim: &String| {
-        is_reason && claim.contains(", so ")
+        is_reason && claim.contains(", so ") && !claim.contains(", so far")
             || cue_fit(facet, claim, &spaced(claim)) >= MIN_FACET_CUE_FIT
     };
     Ok(claims.iter().any(fits))

@@ -148,10 +148,13 @@ pub async fn research(
         _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
     let mut draft = critique::criticize(&mut llm, &mut research, draft).await?;
-    let coverage = &mut research.state.coverage;
-    section_fit::remove_unfit_lines(&brief, &mut draft, coverage, &mut research.scorer)?;
-    // A quote may be longer than the sentence of a model that it replaced.
-    report_length::trim_to_tokens(&mut draft, question.method.final_report_max_length);
+    if question.mode == OutputMode::Report {
+        let (state, scorer) = (&mut research.state, &mut research.scorer);
+        section_fit::remove_unfit_lines(&brief, &state.notes.plan.writing, &mut draft, scorer)?;
+        // A quote may be longer than the sentence of a model that it replaced.
+        report_length::trim_to_tokens(&mut draft, question.method.final_report_max_length);
+        section_fit::report_open_parts(&mut draft, &mut state.coverage, scorer)?;
+    }
     let state = &research.state;
     let draft = consistency::without_unfit_line(draft, state)?;
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;

@@ -14,8 +14,8 @@ const OPENING_SHARE: f32 = 0.2;
 /// Share of a length that titles, open points and reasons of conflicts may take from the sentences.
 const MAX_FRAME_SHARE: f32 = 0.4;
 
-/// Removes lines from `draft` until it has at most `tokens` tokens, with its titles, open points and the reasons of its conflicts.
-/// Nothing is removed for 0 tokens.
+/// Removes lines from `draft` until its sentences have at most `tokens` tokens, less what its titles, open points and the reasons of its
+/// conflicts take. Nothing is removed for 0 tokens.
 pub(crate) fn trim_to_tokens(draft: &mut ReportDraft, tokens: u32) {
     if tokens > 0 {
         let most = max_words(tokens);
@@ -126,7 +126,7 @@ pub(crate) fn words(line: &DraftLine) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::{ItemId, SectionLayout};
+    use ibid_core::domain::{ItemId, OpenItem, SectionLayout};
 
     use super::*;
 
@@ -146,6 +146,21 @@ mod tests {
     fn counts(sections: &[DraftSection]) -> Vec<Vec<usize>> {
         let lines = |it: &DraftSection| it.paragraphs.iter().flatten().map(words).collect();
         sections.iter().map(lines).collect()
+    }
+
+    #[test]
+    fn titles_and_open_points_take_room_from_the_sentences() {
+        let draft = || crate::test_support::draft(&[line(10)], vec![section(&[30, 30, 30])]);
+        let words_of = |tokens: u32, why: &str| {
+            let mut draft = draft();
+            let open = OpenItem { item: None, what: String::new(), why: why.to_owned() };
+            draft.open.push(open);
+            trim_to_tokens(&mut draft, tokens);
+            draft_words(&draft)
+        };
+        assert_eq!(words_of(0, ""), 100);
+        assert_eq!(words_of(110, ""), 70);
+        assert_eq!(words_of(110, &["word"; 20].join(" ")), 40);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceId, OpenItem, QuestionKind, SectionLayout,
+    Brief, Confidence, Coverage, CoverageRow, EvidenceId, ItemId, OpenItem, QuestionKind,
+    SectionLayout, WritingPlan,
 };
 
 use super::draft::{DraftLine, DraftSection, ReportDraft};
@@ -18,54 +19,59 @@ use super::heuristic::side_name::SideName;
 use super::prompts;
 use crate::thresholds::MIN_ASPECT_SHARE;
 
-/// Removes the sentences that do not fit their section, and the sections that are then empty. Steps and lists are left as they are. A
-/// part of the question that no sentence is left on is open, in `coverage`, too.
+/// Removes the sentences that do not fit their section in `plan`, and the sections that are then empty. Steps and lists are left as they
+/// are, but for what stands under "Further points".
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
 pub(crate) fn remove_unfit_lines(
     brief: &Brief,
+    plan: &WritingPlan,
     draft: &mut ReportDraft,
-    coverage: &mut [CoverageRow],
     scorer: &mut RelevanceScorer,
 ) -> Result<()> {
     let further = &prompts::phrases()?.synthesis.further;
     for section in &mut draft.sections {
-        match section.item {
-            _ if section.title == *further => retain_lines(section, |line| {
+        let planned = plan.sections.iter().find(|it| it.title == section.title);
+        let items: Vec<ItemId> = match planned {
+            Some(planned) => planned.items.clone(),
+            None => section.item.into_iter().collect(),
+        };
+        if section.title == *further {
+            retain_lines(section, |line| {
                 // What a roof costs is no further point on how it is built.
                 let is_asked = brief.kind != QuestionKind::HowTo
                     || scorer.aspect_words_share(&line.text) >= MIN_ASPECT_SHARE;
                 is_asked && scorer.fits_section(None, &line.text)
-            }),
-            Some(item) if section.layout == SectionLayout::Prose => {
-                retain_lines(section, |line| scorer.fits_section(Some(item), &line.text));
-            }
-            // A section that the plan wants without an item is on the whole.
-            _ => {}
+            });
+        } else if section.layout == SectionLayout::Prose && !items.is_empty() {
+            retain_lines(section, |line| {
+                items.iter().any(|item| scorer.fits_section(Some(*item), &line.text))
+            });
         }
         drop_contained_lines(section);
     }
     keep_comparable_lines(brief, draft, scorer);
-    drop_told_sections(draft, scorer);
-    draft.sections.retain(|section| !section.paragraphs.is_empty());
-    open_untold_parts(draft, coverage, scorer)
+    drop_repeated_sections(draft, scorer);
+    Ok(())
 }
 
-/// Says of each part of the question that counts as answered that it is not, if no sentence of the draft is on it.
-fn open_untold_parts(
+/// Drops the sections that are disputed, and says of each part of the question that counts as answered that it is open if no sentence of
+/// the draft is on it, in `coverage`, too. To be called when nothing else is removed.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn report_open_parts(
     draft: &mut ReportDraft,
     coverage: &mut [CoverageRow],
     scorer: &mut RelevanceScorer,
 ) -> Result<()> {
-    let sections = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
-    let findings = draft.findings.iter().map(|finding| &finding.0);
-    let told: Vec<&str> =
-        draft.short.iter().chain(findings).chain(sections).map(|line| &*line.text).collect();
+    drop_disputed_sections(draft);
     let words = prompts::phrases()?;
-    let why = &words.gap.weak;
+    let why = &words.gap.untold;
+    let core = coverage.first().map(|row| row.id);
     for row in coverage.iter_mut().filter(|row| row.state == Coverage::Covered) {
-        let is_told = told.iter().any(|text| scorer.fits_section(Some(row.id), text));
+        let is_told = all_lines(draft).any(|line| scorer.fits_section(Some(row.id), &line.text));
         if !scorer.asks_part(row.id) || is_told {
             continue;
         }
@@ -73,13 +79,28 @@ fn open_untold_parts(
         row.gap = Some(why.clone());
         let what = sentence_case(&row.text);
         draft.open.push(OpenItem { item: Some(row.id), what, why: why.clone() });
-        let confidence = &mut draft.confidence;
-        confidence.level = confidence.level.min(Confidence::Low);
-        for reason in confidence.why.iter_mut().filter(|it| **it == words.confidence.direct) {
-            reason.clone_from(&words.confidence.indirect);
+        let (level, reasons) = (&mut draft.confidence.level, &mut draft.confidence.why);
+        *level = (*level).min(Confidence::Low);
+        if core == Some(row.id) {
+            reasons.retain(|it| *it != words.confidence.direct);
+            reasons.push(words.confidence.indirect.clone());
+        } else if !reasons.contains(&words.confidence.open_part) {
+            reasons.push(words.confidence.open_part.clone());
         }
     }
     Ok(())
+}
+
+/// All lines of a draft that a report shows.
+fn all_lines(draft: &ReportDraft) -> impl Iterator<Item = &DraftLine> {
+    let cells = draft.comparison.iter().flat_map(|it| &it.rows).flat_map(|row| &row.1).flatten();
+    let sides = draft.conflicts.iter().flat_map(|conflict| &conflict.sides);
+    let lines = draft.short.iter().chain(&draft.introduction).chain(&draft.conclusion);
+    lines
+        .chain(draft.findings.iter().map(|finding| &finding.0))
+        .chain(draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
+        .chain(sides.map(|side| &side.1))
+        .chain(cells)
 }
 
 fn retain_lines(section: &mut DraftSection, mut keep: impl FnMut(&DraftLine) -> bool) {
@@ -87,8 +108,11 @@ fn retain_lines(section: &mut DraftSection, mut keep: impl FnMut(&DraftLine) -> 
     section.paragraphs.retain(|paragraph| !paragraph.is_empty());
 }
 
-/// Drops the lines that another line of the section contains.
+/// Drops the lines of prose that another line of the section contains.
 fn drop_contained_lines(section: &mut DraftSection) {
+    if section.layout != SectionLayout::Prose {
+        return;
+    }
     let texts: Vec<String> =
         section.paragraphs.iter().flatten().map(|line| line.text.clone()).collect();
     retain_lines(section, |line| {
@@ -96,17 +120,21 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the sections of a plan by code that only repeat the short answer, and those that tell nothing but sides of conflicts which the
-/// short answer does not tell: a figure that others dispute stands beside theirs.
-fn drop_told_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+/// Drops the sections of a plan by code that only repeat the short answer.
+fn drop_repeated_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
         let by_code = section.item.is_some_and(|item| scorer.has_facet(item));
+        let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
         let mut lines = section.paragraphs.iter().flatten();
-        !by_code
-            || section.layout != SectionLayout::Prose
-            || !lines.all(|line| short.contains(&line.text))
+        let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));
+        !section.paragraphs.is_empty() && !repeats
     });
+}
+
+/// Drops the sections of prose that tell nothing but sides of conflicts which the short answer does not tell: a figure that others dispute
+/// stands beside theirs.
+fn drop_disputed_sections(draft: &mut ReportDraft) {
     let told: BTreeSet<EvidenceId> =
         draft.short.iter().flat_map(|line| &line.evidence).copied().collect();
     let sides = draft.conflicts.iter().flat_map(|conflict| &conflict.sides);
@@ -114,7 +142,8 @@ fn drop_told_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
         sides.flat_map(|side| &side.1.evidence).filter(|id| !told.contains(id)).copied().collect();
     draft.sections.retain(|section| {
         let mut lines = section.paragraphs.iter().flatten();
-        !lines.all(|line| line.evidence.iter().any(|id| disputed.contains(id)))
+        section.layout != SectionLayout::Prose
+            || !lines.all(|line| line.evidence.iter().all(|id| disputed.contains(id)))
     });
 }
 
@@ -130,11 +159,13 @@ fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &Releva
     let named = |text: &str| -> Vec<usize> {
         (0..names.len()).filter(|nth| names[*nth].is_in(text)).collect()
     };
-    // "A blue-green roof stores 80 mm, while a green roof stores 30 mm" is on another thing first.
+    let of_both: BTreeSet<&String> = of_names[0].intersection(&of_names[1]).collect();
+    // "A blue-green roof stores 80 mm, while a green roof stores 30 mm" is on another roof first.
     let names_first = |text: &str| {
-        let contrast =
-            [" while ", " whereas ", " unlike "].iter().filter_map(|it| text.find(it)).min();
-        contrast.is_none_or(|at| !named(&text[..at]).is_empty())
+        let contrasts = [" while ", " whereas ", " unlike "];
+        let Some(at) = contrasts.iter().filter_map(|it| text.find(it)).min() else { return true };
+        let is_of_kind = words(&text[..at]).iter().any(|word| of_both.contains(word));
+        !is_of_kind || !named(&text[..at]).is_empty()
     };
     let lines = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
     let findings = draft.findings.iter().map(|finding| &finding.0);
@@ -173,8 +204,6 @@ fn words(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::ItemId;
-
     use super::*;
     use crate::draft::DraftConflict;
     use crate::plan_from_brief;
@@ -198,11 +227,12 @@ mod tests {
         lines.map(|line| &*line.text).collect()
     }
 
-    fn removed(asked: &str, draft: &mut ReportDraft, coverage: &mut [CoverageRow]) {
+    fn settle(asked: &str, draft: &mut ReportDraft, coverage: &mut [CoverageRow]) {
         let brief = test_support::brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        remove_unfit_lines(&brief, draft, coverage, &mut scorer).unwrap();
+        remove_unfit_lines(&brief, &plan.writing, draft, &mut scorer).unwrap();
+        report_open_parts(draft, coverage, &mut scorer).unwrap();
     }
 
     #[test]
@@ -216,7 +246,7 @@ mod tests {
             state: Coverage::Covered,
             ..CoverageRow::empty(ItemId::new(nth), "how can leaks be prevented?")
         });
-        removed("Why do roofs leak and how can leaks be prevented?", &mut draft, &mut coverage);
+        settle("Why do roofs leak and how can leaks be prevented?", &mut draft, &mut coverage);
         assert_eq!(texts(&draft), [flashings.text.as_str()]);
         assert_eq!(
             coverage.each_ref().map(|row| row.state),
@@ -234,7 +264,7 @@ mod tests {
             &[line(1, "An extensive green roof rarely pays for its owner."), line(2, kept)],
         )];
         let mut draft = test_support::draft(&[], sections);
-        removed("What does an extensive green roof cost per square metre?", &mut draft, &mut []);
+        settle("What does an extensive green roof cost per square metre?", &mut draft, &mut []);
         assert_eq!(texts(&draft), [kept]);
 
         let asked = "Do green roofs save heating energy?";
@@ -271,7 +301,7 @@ mod tests {
         let panels = line(3, "Eleven of the green roofs carried panels.");
         let sections = vec![section(2, &[rain.clone(), panels, blue])];
         let mut draft = test_support::draft(&[cool], sections);
-        removed("Compare green roofs with cool roofs", &mut draft, &mut []);
+        settle("Compare green roofs with cool roofs", &mut draft, &mut []);
         assert_eq!(texts(&draft), [rain.text.as_str()]);
     }
 
@@ -287,7 +317,7 @@ mod tests {
                 test_support::draft(std::slice::from_ref(&told), vec![section(1, &lines)]);
             let (about, item) = (String::new(), ItemId::new(1));
             draft.conflicts.push(DraftConflict { about, item, sides: sides.clone(), likely: None });
-            removed(asked, &mut draft, &mut []);
+            settle(asked, &mut draft, &mut []);
             assert_eq!(texts(&draft).len(), left);
         }
     }

@@ -277,9 +277,14 @@ pub(crate) fn verdict(
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
     let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
     let words = &prompts::phrases().ok()?.sentence;
+    // "It inhibits the one, but not the other", and not "reviewed but not approved".
+    const AFTER_CONTRAST: [&str; 8] = ["the ", "a ", "an ", "in ", "on ", "for ", "of ", "to "];
     let denied = |text: &str| {
         let told = spaced(text);
-        has_denial(told.split(BUT_NOT).next().unwrap_or(&told), words)
+        let contrast = told.split_once(BUT_NOT);
+        let contrast =
+            contrast.filter(|it| AFTER_CONTRAST.iter().any(|word| it.1.starts_with(word)));
+        has_denial(contrast.map_or(&told, |it| it.0), words)
     };
     let denies = yes && short.iter().any(|it| denied(&it.text));
     let limited = short.iter().any(|it| is_limited(&it.text));

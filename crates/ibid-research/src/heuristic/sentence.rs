@@ -283,16 +283,18 @@ pub(crate) fn leans_on_previous(text: &str, words: &SentenceWords) -> bool {
             })
         })
     };
-    begins(&words.leaning) && !begins(&words.standing) || begins_with_object(start)
+    begins(&words.leaning) && !begins(&words.standing) || has_unresolved_them(start)
 }
 
 /// Whether a sentence has "them" before anything that it could stand for: "We could not compare them with gravel roofs".
-fn begins_with_object(text: &str) -> bool {
-    /// Maximum number of words before "them" that name nothing.
-    const MAX_WORDS_BEFORE: usize = 4;
+fn has_unresolved_them(text: &str) -> bool {
+    /// Maximum number of words from the pronoun at the beginning to "them".
+    const MAX_WORDS_TO_THEM: usize = 4;
     let mut words = text.split_whitespace();
-    matches!(words.next(), Some("i" | "we" | "you"))
-        && words.take(MAX_WORDS_BEFORE).any(|word| word == "them")
+    let begins = matches!(words.next(), Some("i" | "we" | "you"));
+    // "We boil eggs, cool them" names the eggs.
+    let clause = words.take_while(|word| !word.ends_with(',')).take(MAX_WORDS_TO_THEM);
+    begins && clause.into_iter().any(|word| word == "them")
 }
 
 /// The sentence without list marker, section label of an abstract, and leading connectives.
@@ -533,6 +535,17 @@ pub(crate) const TITLES: [&str; 9] = ["mr", "mrs", "ms", "miss", "dr", "prof", "
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn them_before_a_noun_leans_on_the_sentence_before() {
+        let words = &crate::prompts::phrases().unwrap().sentence;
+        assert!(leans_on_previous("We could not compare them with roofs of gravel.", words));
+        assert!(!leans_on_previous("We boil eggs, cool them and peel them.", words));
+        assert!(!leans_on_previous(
+            "We measured the runoff of twelve roofs and compared them.",
+            words
+        ));
+    }
 
     #[test]
     fn a_title_before_its_authors_is_no_sentence() {

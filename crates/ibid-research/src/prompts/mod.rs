@@ -243,7 +243,14 @@ words!(SentenceWords {
 });
 words!(ContentWords { definition: LackWords, steps: LackWords, code: LackWords });
 words!(LackWords { gap: String, query: String });
-words!(GapWords { open: String, thin: String, weak: String, unreported: String, missing: String });
+words!(GapWords {
+    open: String,
+    thin: String,
+    weak: String,
+    unreported: String,
+    untold: String,
+    missing: String
+});
 words!(OpenWords {
     nothing: String,
     failed: String,
@@ -264,6 +271,7 @@ words!(ConfidenceWords {
     lean: String,
     lean_one: String,
     one_source: String,
+    open_part: String,
     agree: String,
     disagree: String,
     doubt: String,

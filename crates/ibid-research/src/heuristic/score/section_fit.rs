@@ -2,34 +2,51 @@
 use super::RelevanceScorer;
 use super::item_matchers::ItemMatcher;
 use super::terms::WeightedTerm;
-use crate::heuristic::sentence::measures;
+use crate::heuristic::intake;
 use crate::thresholds::MIN_WORD_MATCH;
-use ibid_core::domain::{ItemId, split_sentences};
+use ibid_core::domain::words::{numbers, tokens};
+use ibid_core::domain::{ItemId, QuestionKind, split_sentences};
 
-/// The rarest words of the question, of which a sentence on an aspect of its subject has two: the others are the subject's own.
-const TELLING_WORDS: usize = 3;
-/// Words of a part of the question that the other parts lack, from which a sentence on the part has two of them.
-const MANY_OWN_WORDS: usize = 4;
+/// The number of the rarest words of the question of which a sentence on an aspect of its subject has two. The others are those of the
+/// subject.
+const RAREST_WORDS: usize = 3;
+/// From this many words of a part that the other parts lack, a sentence on the part has two of them.
+const MIN_TWO_WORDS: usize = 4;
+
+/// Words that give a figure without digits, besides the numbers.
+const FRACTIONS: [&str; 9] =
+    ["half", "third", "thirds", "quarter", "quarters", "double", "twice", "dozen", "dozens"];
+
+/// Whether a sentence has a number other than a bare year, or a fraction in words.
+fn has_figure(text: &str) -> bool {
+    let is_figure = |unit: Option<&str>, value: f64| {
+        unit.is_some_and(|unit| unit != "th") || !(1000.0..2100.0).contains(&value)
+    };
+    numbers(text).iter().any(|it| is_figure(it.unit.as_deref(), it.value))
+        || tokens(text).iter().any(|word| FRACTIONS.contains(&word.text.as_str()))
+}
 
 impl RelevanceScorer {
     /// Whether a sentence may stand in the section of `item`, or among the further points if `None`: it has a figure where figures are
     /// asked for, the telling words of the question where the section is on an aspect of its subject, and a word that tells a part of
     /// the question from the others where it is on that part.
     pub(crate) fn fits_section(&mut self, item: Option<ItemId>, text: &str) -> bool {
-        let telling = self.telling_words();
-        let least = telling.len().min(2);
+        let telling = self.rarest_question_words();
+        // A question of two words does not tell what else is about it.
+        let least = if telling.len() < RAREST_WORDS { 0 } else { 2 };
         let Some(item) = item else { return self.matched(&telling, text) >= least };
         let Some(matcher) = self.item_matchers.iter().find(|it| it.item == item) else {
             return true;
         };
         let asks_figures = matcher.facet.is_some_and(|facet| facet.numbers);
+        let asks_amount = matcher.kind == QuestionKind::Quantity;
         let is_aspect = matcher.facet.is_some() && !matcher.core && !matcher.of_sides;
         let is_part = matcher.facet.is_none() && !matcher.side;
         if asks_figures {
             let mut figures = split_sentences(text)
                 .into_iter()
                 .map(|span| &text[span])
-                .filter(|sentence| !measures(sentence).is_empty());
+                .filter(|sentence| has_figure(sentence));
             // "It finds a hole to within 10 cm" is no figure on leaks.
             if !figures.any(|it| !is_aspect || self.matched(&telling, it) > 0) {
                 return false;
@@ -37,10 +54,14 @@ impl RelevanceScorer {
         }
         if is_part {
             let own = self.own_words(item);
-            let least = if own.len() >= MANY_OWN_WORDS { 2 } else { own.len().min(1) };
-            return self.matched(&own, text) >= least;
+            let least = if own.len() >= MIN_TWO_WORDS { 2 } else { own.len().min(1) };
+            // "12,000 to 18,000 euros" says how much it costs without the word.
+            return self.matched(&own, text) >= least || asks_amount && has_figure(text);
         }
-        if is_aspect {
+        // What a question lists, "costs, maintenance and risks", is asked for.
+        let lists_aspects =
+            || self.parts().is_empty() && intake::parts(&self.question_text, self.words).len() > 1;
+        if is_aspect && !lists_aspects() {
             // Beside "why do roofs leak and how is it prevented?", how long leaks take to show is asked by neither part.
             let of_parts = self.words_of_parts();
             return self.matched(&telling, text) >= least
@@ -57,11 +78,11 @@ impl RelevanceScorer {
     }
 
     /// The rarest content words of the question among the sentences read.
-    fn telling_words(&self) -> Vec<WeightedTerm> {
+    fn rarest_question_words(&self) -> Vec<WeightedTerm> {
         let mut terms: Vec<WeightedTerm> =
             self.question.iter().filter(|term| term.weight >= 1.0).copied().collect();
         terms.sort_by(|a, b| self.weight(b).total_cmp(&self.weight(a)).then(a.id.cmp(&b.id)));
-        terms.truncate(TELLING_WORDS);
+        terms.truncate(RAREST_WORDS);
         terms
     }
 
@@ -101,9 +122,11 @@ impl RelevanceScorer {
     /// The parts of the question. What a model plans beside the question is asked in words of its own.
     fn parts(&self) -> Vec<&ItemMatcher> {
         let asked = self.question_text.to_lowercase();
+        let parts = intake::parts(&self.question_text, self.words);
         let is_part = |it: &&ItemMatcher| {
             let text = it.question_text.trim_end_matches('?').to_lowercase();
-            it.facet.is_none() && !it.side && asked.contains(&text)
+            let is_asked = asked.contains(&text) || parts.contains(&it.question_text);
+            it.facet.is_none() && !it.side && is_asked
         };
         self.item_matchers.iter().filter(is_part).collect()
     }

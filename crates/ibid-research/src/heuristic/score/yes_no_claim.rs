@@ -152,7 +152,9 @@ fn predicate(brief: &Brief) -> Option<String> {
     let asked = run.next()?;
     // "Possible drug targets" are asked for as targets.
     let is_vague = VAGUE_ADJECTIVES.contains(&asked.text.as_str());
-    Some(run.last().filter(|_| is_vague).unwrap_or(asked).text.clone())
+    let rest: Vec<&Token> = run.filter(|_| is_vague).collect();
+    let plural = rest.iter().rev().find(|it| is_plural(it));
+    Some(plural.or(rest.first()).copied().unwrap_or(asked).text.clone())
 }
 
 /// Whether a word is of several capital letters and digits alone: "TAM" of "TAMs".

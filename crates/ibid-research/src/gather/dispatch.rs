@@ -63,10 +63,13 @@ pub(super) async fn run_dispatch(
         }
         read += run_turn(research, llm, team, nth, &mut units).await?;
     }
-    let mut new = 0;
+    let (mut new, mut unrecorded) = (0, Vec::new());
     supervisor.units.clear();
-    for unit in &units {
+    for unit in &mut units {
+        supervisor.give_unrecorded(unit);
         let kept = unit.recorded_findings(team);
+        let beyond = (0..unit.findings.len()).filter(|at| !kept.contains(at));
+        unrecorded.extend(beyond.map(|at| unit.findings[at].clone()));
         for at in &kept {
             let finding = unit.findings[*at].clone();
             // Several researchers may have found it on the same page; it is one record.
@@ -99,6 +102,7 @@ pub(super) async fn run_dispatch(
         }
         supervisor.units.push(unit.progress(kept.len() as u32));
     }
+    supervisor.unrecorded.extend(unrecorded);
     research.end_round(llm, new, read).await?;
     supervisor.gate = research.state.gate.pass.then_some(GateStatus::Pass);
     emit_progress(research, supervisor);

@@ -1,8 +1,9 @@
 //! What a supervisor remembers from round to round.
-use ibid_core::domain::{GateStatus, ResearcherProgress, RuntimeProgress};
+use ibid_core::domain::{Evidence, GateStatus, ResearcherProgress, RuntimeProgress};
 use ibid_core::record::Event;
 
 use super::research_loop::ResearchLoop;
+use super::researcher::Researcher;
 
 /// The state of a supervisor.
 #[derive(Default)]
@@ -19,6 +20,16 @@ pub(super) struct SupervisorState {
     /// Their findings, in the words of the sources.
     pub(super) raw: Vec<String>,
     pub(super) units: Vec<ResearcherProgress>,
+    /// Findings beyond the claims that a researcher may keep, for a later one that is sent for their item.
+    pub(super) unrecorded: Vec<Evidence>,
+}
+
+impl SupervisorState {
+    /// Gives a researcher what those of earlier rounds found on its item and could not keep: a page is read once, so it is not found again.
+    pub(super) fn give_unrecorded(&mut self, unit: &mut Researcher) {
+        let on_item = |it: &mut Evidence| it.items.contains(&unit.item);
+        unit.findings.extend(self.unrecorded.extract_if(.., on_item));
+    }
 }
 
 /// Emits the progress of the supervisor.

@@ -1,4 +1,4 @@
-//! Removes from a checked draft the sentences that are not on what their section is on.
+//! Removes from a checked draft the sentences that do not answer what their section asks.
 //!
 //! A sentence is chosen, or written by a model, for the question; a section asks for less than that. A quote that took the place of a
 //! sentence was not chosen for its section at all.
@@ -256,6 +256,15 @@ mod tests {
         assert_eq!(open, ["How can leaks be prevented?"]);
     }
 
+    /// Whether each text fits the section of this heading in the plan for a question.
+    fn fit((asked, heading): (&str, &str), texts: [&str; 2]) -> [bool; 2] {
+        let brief = test_support::brief(asked);
+        let plan = plan_from_brief(&brief).unwrap();
+        let item = plan.items().iter().find(|item| item.heading == heading).unwrap().id;
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        texts.map(|text| scorer.fits_section(Some(item), text))
+    }
+
     #[test]
     fn figures_have_numbers_and_reasons_have_the_words_asked_for() {
         let kept = "An extensive green roof costs 110 euros per square metre.";
@@ -267,29 +276,21 @@ mod tests {
         settle("What does an extensive green roof cost per square metre?", &mut draft, &mut []);
         assert_eq!(texts(&draft), [kept]);
 
-        let asked = "Do green roofs save heating energy?";
-        let brief = test_support::brief(asked);
-        let plan = plan_from_brief(&brief).unwrap();
-        let why = plan.items().iter().find(|item| item.heading == "How and why").unwrap().id;
-        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        let fits = |text: &str| scorer.fits_section(Some(why), text);
-        let [off, on] = [
-            "The air above a green roof is cooler because plants turn heat into vapour.",
-            "Roofs save heating energy because the substrate slows the loss.",
-        ]
-        .map(fits);
+        let [off, on] = fit(
+            ("Do green roofs save heating energy?", "How and why"),
+            [
+                "The air above a green roof is cooler because plants turn heat into vapour.",
+                "Roofs save heating energy because the substrate slows the loss.",
+            ],
+        );
         assert!(on && !off);
-
-        let brief = test_support::brief("Why do roofs leak?");
-        let plan = plan_from_brief(&brief).unwrap();
-        let figures = plan.items().iter().find(|item| item.heading == "Figures").unwrap().id;
-        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        let fits = |text: &str| scorer.fits_section(Some(figures), text);
-        let [off, on] = [
-            "Leaks of a roof are found by a current. It finds a hole to within 10 cm.",
-            "Of 37 leaks of roofs, 33 were at pipes.",
-        ]
-        .map(fits);
+        let [off, on] = fit(
+            ("Why do roofs leak?", "Figures"),
+            [
+                "Leaks of a roof are found by a current. It finds a hole to within 10 cm.",
+                "Of 37 leaks of roofs, 33 were at pipes.",
+            ],
+        );
         assert!(on && !off);
     }
 

@@ -29,6 +29,11 @@ pub(super) struct ItemMatcher {
 }
 
 impl ItemMatcher {
+    /// Whether the item asks a part of the question or something added, and is neither an aspect nor a side of a comparison.
+    pub(super) fn is_part(&self) -> bool {
+        self.facet.is_none() && !self.side
+    }
+
     /// Whether a heading asks, in the same words, what it asks.
     pub(super) fn is_asked_by(&self, heading: &str) -> bool {
         spaced(heading) == spaced(&self.question_text)

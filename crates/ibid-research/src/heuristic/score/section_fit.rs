@@ -11,7 +11,7 @@ use ibid_core::domain::{ItemId, QuestionKind, split_sentences};
 /// subject.
 const RAREST_WORDS: usize = 3;
 /// From this many words of a part that the other parts lack, a sentence on the part has two of them.
-const MIN_TWO_WORDS: usize = 4;
+const TWO_WORDS_FROM: usize = 4;
 
 /// Words that give a figure without digits, besides the numbers.
 const FRACTIONS: [&str; 9] =
@@ -28,33 +28,33 @@ fn has_figure(text: &str) -> bool {
 
 impl RelevanceScorer {
     /// Whether a sentence may stand in the section of `item`, or among the further points if `None`: it has a figure where figures are
-    /// asked for, the telling words of the question where the section is on an aspect of its subject, and a word that tells a part of
+    /// asked for, two of the rarest words of the question where the section is on an aspect of its subject, and a word that tells a part of
     /// the question from the others where it is on that part.
     pub(crate) fn fits_section(&mut self, item: Option<ItemId>, text: &str) -> bool {
-        let telling = self.rarest_question_words();
+        let rarest = self.rarest_question_words();
         // A question of two words does not tell what else is about it.
-        let least = if telling.len() < RAREST_WORDS { 0 } else { 2 };
-        let Some(item) = item else { return self.matched(&telling, text) >= least };
+        let least = if rarest.len() < RAREST_WORDS { 0 } else { 2 };
+        let Some(item) = item else { return self.matched(&rarest, text) >= least };
         let Some(matcher) = self.item_matchers.iter().find(|it| it.item == item) else {
             return true;
         };
         let asks_figures = matcher.facet.is_some_and(|facet| facet.numbers);
         let asks_amount = matcher.kind == QuestionKind::Quantity;
         let is_aspect = matcher.facet.is_some() && !matcher.core && !matcher.of_sides;
-        let is_part = matcher.facet.is_none() && !matcher.side;
+        let is_part = matcher.is_part();
         if asks_figures {
             let mut figures = split_sentences(text)
                 .into_iter()
                 .map(|span| &text[span])
                 .filter(|sentence| has_figure(sentence));
             // "It finds a hole to within 10 cm" is no figure on leaks.
-            if !figures.any(|it| !is_aspect || self.matched(&telling, it) > 0) {
+            if !figures.any(|it| !is_aspect || self.matched(&rarest, it) > 0) {
                 return false;
             }
         }
         if is_part {
             let own = self.own_words(item);
-            let least = if own.len() >= MIN_TWO_WORDS { 2 } else { own.len().min(1) };
+            let least = if own.len() >= TWO_WORDS_FROM { 2 } else { own.len().min(1) };
             // "12,000 to 18,000 euros" says how much it costs without the word.
             return self.matched(&own, text) >= least || asks_amount && has_figure(text);
         }
@@ -64,7 +64,7 @@ impl RelevanceScorer {
         if is_aspect && !lists_aspects() {
             // Beside "why do roofs leak and how is it prevented?", how long leaks take to show is asked by neither part.
             let of_parts = self.words_of_parts();
-            return self.matched(&telling, text) >= least
+            return self.matched(&rarest, text) >= least
                 && (of_parts.is_empty() || self.matched(&of_parts, text) > 0);
         }
         true
@@ -126,7 +126,7 @@ impl RelevanceScorer {
         let is_part = |it: &&ItemMatcher| {
             let text = it.question_text.trim_end_matches('?').to_lowercase();
             let is_asked = asked.contains(&text) || parts.contains(&it.question_text);
-            it.facet.is_none() && !it.side && is_asked
+            it.is_part() && is_asked
         };
         self.item_matchers.iter().filter(is_part).collect()
     }

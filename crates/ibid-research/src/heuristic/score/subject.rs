@@ -229,7 +229,7 @@ impl RelevanceScorer {
 
     fn part(&self, item: ItemId) -> Option<&ItemMatcher> {
         let mut matchers = self.item_matchers.iter();
-        matchers.find(|it| it.item == item && it.facet.is_none() && !it.side)
+        matchers.find(|it| it.item == item && it.is_part())
     }
 
     /// How far a sentence with its title and heading speaks of what an item asks of the subject, 0 to 1: a sentence on a roof
@@ -265,10 +265,7 @@ impl RelevanceScorer {
     /// Whether a sentence with its context is about a part of the question, or an added item, whatever the
     /// rest of the question is about.
     pub(super) fn matches_part(&self, ids: &[u32]) -> bool {
-        let mut parts = self
-            .item_matchers
-            .iter()
-            .filter(|item_matcher| item_matcher.facet.is_none() && !item_matcher.side);
+        let mut parts = self.item_matchers.iter().filter(|item_matcher| item_matcher.is_part());
         parts.any(|it| self.coverage(&it.terms, ids) >= MIN_PART_OVERLAP)
     }
 

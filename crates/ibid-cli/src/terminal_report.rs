@@ -140,7 +140,7 @@ fn conflicts(page: &mut ReportWriter, report: &Report) {
     if report.conflicts.is_empty() {
         return;
     }
-    page.heading("Where sources disagree");
+    page.heading(introduction::conflicts_heading(&report.conflicts));
     for conflict in &report.conflicts {
         let about = format!("On {}:", single_line(&conflict.about));
         page.text(&page.paint.yellow("⚡ "), &about);
@@ -149,13 +149,8 @@ fn conflicts(page: &mut ReportWriter, report: &Report) {
             let text = format!("{says} — {}", page.sentence(&side.claim));
             page.text("   ", &text);
         }
-        if let Some(likely) = &conflict.likely {
-            let likely = format!(
-                "{}: {}",
-                introduction::reason_label(report, conflict),
-                single_line(likely)
-            );
-            page.text("   ", &page.paint.dim(&likely));
+        if let Some(reason) = introduction::conflict_reason(conflict) {
+            page.text("   ", &page.paint.dim(&single_line(&reason)));
         }
         page.gap();
     }

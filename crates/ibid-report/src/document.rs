@@ -328,7 +328,7 @@ impl DocumentBuilder<'_> {
             }
         }
         if !it.conflicts.is_empty() {
-            self.heading(1, "Where sources disagree");
+            self.heading(1, introduction::conflicts_heading(&it.conflicts));
             for conflict in &it.conflicts {
                 self.conflict(conflict);
             }
@@ -423,7 +423,7 @@ impl DocumentBuilder<'_> {
     }
 
     fn conflict(&mut self, it: &Conflict) {
-        let about = format!("Sources disagree on {}:", plain_line(&it.about));
+        let about = format!("{} on {}:", introduction::conflict_lead(it), plain_line(&it.about));
         let mut blocks = vec![paragraph(about)];
         for side in &it.sides {
             let mut spans = vec![strong(plain_line(&side.says)), text(" — ")];
@@ -436,13 +436,8 @@ impl DocumentBuilder<'_> {
             spans.push(text(format!(" (weight {:.2})", side.weight)));
             blocks.push(DocumentBlock::Item { spans });
         }
-        if let Some(likely) = &it.likely {
-            blocks.push(paragraph(format!(
-                "{}: {}",
-                introduction::reason_label(self.report, it),
-                plain_line(likely)
-            )));
-        }
+        let reason = introduction::conflict_reason(it);
+        blocks.extend(reason.map(|reason| paragraph(plain_line(&reason))));
         self.blocks.push(DocumentBlock::Conflict { blocks });
     }
 

@@ -1,8 +1,6 @@
 //! Whether a report has an introduction, and what its conclusion says besides sentences. The text made here makes no claims:
 //! everything in it comes from the run.
-use std::collections::BTreeSet;
-
-use ibid_core::domain::{Conflict, ConflictSide, CoverageRow, Report};
+use ibid_core::domain::{Conflict, ConflictCause, ConflictSide, CoverageRow, Report};
 
 /// Maximum number of words of a position that the conclusion repeats.
 const MAX_POSITION_WORDS: usize = 5;
@@ -45,7 +43,7 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     });
     // A reason other than their age settles more than which is newer.
     let reason = conflict.likely.as_deref().map(|likely| likely.trim().trim_end_matches('.'));
-    let reason = reason.filter(|_| !is_by_age(it, conflict));
+    let reason = reason.filter(|_| conflict.cause != Some(ConflictCause::Age));
     Some(match (reason, newest) {
         (Some(reason), _) => format!("{given}. {}.", shown(reason)),
         (None, Some(newest)) => format!("{given}; the most recent has {newest}."),
@@ -59,17 +57,31 @@ fn side_date<'r>(it: &'r Report, side: &ConflictSide) -> Option<&'r str> {
     it.sources.get(n.checked_sub(1)?)?.date.as_deref()
 }
 
-/// Whether the reason of a conflict names the years of two of its sources.
-fn is_by_age(it: &Report, conflict: &Conflict) -> bool {
-    let dates = conflict.sides.iter().filter_map(|side| side_date(it, side));
-    let years: BTreeSet<&str> = dates.filter_map(|date| date.get(..4)).collect();
-    let reason = conflict.likely.as_deref().unwrap_or_default();
-    years.into_iter().filter(|year| reason.contains(*year)).count() >= 2
+/// The heading of the conflicts of a report: sources that speak of different cases do not disagree.
+pub fn conflicts_heading(all: &[Conflict]) -> &'static str {
+    match all.iter().all(|it| it.cause == Some(ConflictCause::Cases)) {
+        true => "Where sources differ",
+        false => "Where sources disagree",
+    }
 }
 
-/// What a report calls the reason of a conflict: that one source is older explains nothing by itself.
-pub fn reason_label(it: &Report, conflict: &Conflict) -> &'static str {
-    if is_by_age(it, conflict) { "Dates" } else { "Likely reason" }
+/// What a report says of a conflict before what it is about.
+pub fn conflict_lead(it: &Conflict) -> &'static str {
+    match it.cause {
+        Some(ConflictCause::Cases) => "Sources differ",
+        _ => "Sources disagree",
+    }
+}
+
+/// The reason of a conflict with its label: that one source is older explains nothing by itself, and different cases need no other
+/// reason.
+pub fn conflict_reason(it: &Conflict) -> Option<String> {
+    let likely = it.likely.as_deref()?;
+    Some(match it.cause {
+        Some(ConflictCause::Cases) => likely.to_owned(),
+        Some(ConflictCause::Age) => format!("Dates: {likely}"),
+        Some(ConflictCause::Things) | None => format!("Likely reason: {likely}"),
+    })
 }
 
 /// Whether an item is the question, or a part of it.

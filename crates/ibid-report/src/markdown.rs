@@ -275,15 +275,15 @@ fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     if it.conflicts.is_empty() {
         return;
     }
-    out.push_str("## Where sources disagree\n\n");
+    let _ = writeln!(out, "## {}\n", introduction::conflicts_heading(&it.conflicts));
     for disputed in &it.conflicts {
-        conflict(out, it, disputed, notes);
+        conflict(out, disputed, notes);
     }
 }
 
-fn conflict(out: &mut String, report: &Report, it: &Conflict, notes: &Footnotes<'_>) {
-    let _ =
-        writeln!(out, "> [!CONFLICT]\n> Sources disagree on {}:\n>", escape::markdown(&it.about));
+fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
+    let (lead, about) = (introduction::conflict_lead(it), escape::markdown(&it.about));
+    let _ = writeln!(out, "> [!CONFLICT]\n> {lead} on {about}:\n>");
     for side in &it.sides {
         let quotes: Vec<String> = side
             .claim
@@ -305,9 +305,8 @@ fn conflict(out: &mut String, report: &Report, it: &Conflict, notes: &Footnotes<
             side.weight
         );
     }
-    if let Some(likely) = &it.likely {
-        let label = introduction::reason_label(report, it);
-        let _ = writeln!(out, ">\n> {label}: {}", escape::markdown(likely));
+    if let Some(reason) = introduction::conflict_reason(it) {
+        let _ = writeln!(out, ">\n> {}", escape::markdown(&reason));
     }
     out.push('\n');
 }

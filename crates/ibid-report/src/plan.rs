@@ -8,13 +8,22 @@ use super::evidence::topic_queries;
 use super::phrases::end_sentence;
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Complexity, CostEstimate, Plan, Question, ReasoningEffort, Strategy,
+    Brief, Complexity, CostEstimate, Plan, Question, ReasoningEffort, Strategy, WritingPlan,
 };
 use ibid_research::expand_queries;
 
-/// The plan as prose: the question, what a complete answer covers, the first searches, and how the report will be written. Everything in it
-/// comes from the plan.
+/// The plan as prose: how the planner model goes about the question, or what a plan by code covers and searches for first; and how the
+/// report will be written.
 pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
+    let writing = writing_prose(&plan.writing);
+    match plan.approach.is_empty() {
+        true => format!("{}\n\n{writing}", coverage_prose(brief, plan)),
+        false => format!("{}\n\n{writing}", end_sentence(&single_line(&plan.approach))),
+    }
+}
+
+/// The question, what a complete answer covers, and the first searches.
+fn coverage_prose(brief: &Brief, plan: &Plan) -> String {
     let size = match plan.complexity {
         Complexity::Simple => "a small question",
         Complexity::Moderate => "a question with a few aspects",
@@ -46,8 +55,12 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
         "\n\nThe search begins with {}; after each round it goes on with what is still open.",
         join_with_and(&first)
     );
-    let writing = &plan.writing;
-    out += &format!("\n\n{}", end_sentence(&single_line(&writing.overall_goal)));
+    out
+}
+
+/// How the report will be written.
+fn writing_prose(writing: &WritingPlan) -> String {
+    let mut out = end_sentence(&single_line(&writing.overall_goal)).to_string();
     if !writing.desired_tone.trim().is_empty() {
         out += &format!(" Its tone: {}", end_sentence(&single_line(&writing.desired_tone)));
     }

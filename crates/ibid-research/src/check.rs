@@ -193,6 +193,7 @@ fn side_weights(
         item: ibid_core::domain::ItemId::new(1),
         sides: held.iter().flatten().cloned().collect(),
         likely: None,
+        cause: None,
     }];
     trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
     trust::weigh_sides(&mut conflicts, &sources);
@@ -365,7 +366,8 @@ impl<'a> CitationBuilder<'a> {
                     about: conflict.about,
                     item: conflict.item,
                     sides,
-                    likely: conflict.likely,
+                    cause: conflict.likely.as_ref().map(|it| it.cause),
+                    likely: conflict.likely.map(|it| it.text),
                 });
             }
         }

@@ -8,17 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Citation, Confidence, Coverage, CoverageRow, EvidenceId, EvidenceStore, ItemId, OpenItem,
-    OutputMode, Report,
+    Citation, Confidence, Conflict, Coverage, CoverageRow, EvidenceId, EvidenceStore, ItemId,
+    OpenItem, OutputMode, Plan, Report,
 };
 
 use super::draft::ReportDraft;
 use super::heuristic::answer_shape::cue_fit;
 use super::heuristic::claim_clusters::independent_sources;
+use super::heuristic::conflict_reason::dispute_reason;
 use super::heuristic::lexicon::{sentence_case, spaced};
 use super::prompts::{self, fill_template};
 use super::research_state::ResearchState;
 use crate::thresholds::MIN_FACET_CUE_FIT;
+
+/// Sections that a report has without sentences of a writer.
+const MADE_SECTIONS: [&str; 3] = ["introduction", "conclusion", "conclusions"];
 
 /// What the report says with citations.
 struct CitedStatements {
@@ -96,6 +100,28 @@ fn demote_unreported(report: &mut Report, said: &CitedStatements) -> Result<()> 
     Ok(())
 }
 
+/// Says of each planned section without a sentence that it is open, unless its items are told elsewhere or are open already.
+fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements) -> Result<()> {
+    if report.mode != OutputMode::Report || report.short.is_empty() {
+        return Ok(());
+    }
+    let why = &prompts::phrases()?.gap.section;
+    for planned in &plan.writing.sections {
+        let is_told = report.sections.iter().any(|it| it.title == planned.title)
+            || planned.items.iter().any(|item| said.items.contains(item))
+            || MADE_SECTIONS.contains(&planned.title.to_lowercase().as_str());
+        let is_open = report.open.iter().any(|open| {
+            open.item.is_some_and(|item| planned.items.contains(&item))
+                || open.why.contains(&planned.title.to_lowercase())
+        });
+        if !is_told && !is_open {
+            let what = planned.title.clone();
+            report.open.push(OpenItem { item: None, what, why: why.clone() });
+        }
+    }
+    Ok(())
+}
+
 /// Removes from the open items and the coverage of `report` what its claims contradict, and counts in its checks what
 /// contradictions are left.
 ///
@@ -104,6 +130,7 @@ fn demote_unreported(report: &mut Report, said: &CitedStatements) -> Result<()> 
 pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore) -> Result<()> {
     let said = CitedStatements::of_report(report, notes);
     demote_unreported(report, &said)?;
+    report_lost_sections(report, &notes.plan, &said)?;
     let weak = &prompts::phrases()?.gap.weak;
     let mut answered = BTreeSet::new();
     for row in &mut report.coverage {
@@ -137,7 +164,7 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
     if has_disputed_answer(report) {
-        let why = disputed_reasons(&report.confidence.why)?;
+        let why = disputed_reasons(&report.confidence.why, &report.conflicts)?;
         report.confidence.why = why;
         report.confidence.level = report.confidence.level.min(Confidence::Low);
     }
@@ -250,16 +277,17 @@ fn has_disputed_answer(report: &Report) -> bool {
     cited.any(|it| short.contains(&place(it)))
 }
 
-/// The reasons of a confidence with "sources disagree" in place of those that deny it.
-fn disputed_reasons(why: &[String]) -> Result<Vec<String>> {
+/// The reasons of a confidence with that of the conflicts in place of those that deny it.
+fn disputed_reasons(why: &[String], conflicts: &[Conflict]) -> Result<Vec<String>> {
     let words = &prompts::phrases()?.confidence;
     let same = words.same.trim_start_matches("{n}");
     let denies = |text: &String| {
         [&words.agree, &words.none_disagrees].contains(&text) || text.ends_with(same)
     };
     let mut out: Vec<String> = why.iter().filter(|it| !denies(it)).cloned().collect();
-    if !out.contains(&words.disagree) {
-        out.insert(out.len().min(1), words.disagree.clone());
+    if !out.contains(&words.disagree) && !out.contains(&words.cases) {
+        let reason = dispute_reason(conflicts.iter().map(|it| it.cause))?;
+        out.insert(out.len().min(1), reason.to_owned());
     }
     Ok(out)
 }
@@ -272,7 +300,8 @@ pub(crate) fn count_contradictions(report: &Report, notes: &EvidenceStore) -> Re
     let said = CitedStatements::of_report(report, notes);
     let phrases = prompts::phrases()?;
     let denies = [phrases.gap.open.as_str(), phrases.open.nothing.as_str()];
-    let told = disputed_reasons(&report.confidence.why)? == report.confidence.why;
+    let reasons = disputed_reasons(&report.confidence.why, &report.conflicts)?;
+    let told = reasons == report.confidence.why;
     let mut count = u32::from(has_disputed_answer(report) && !told);
     for row in &report.coverage {
         count += u32::from(row.state == Coverage::Open && said.items.contains(&row.id));
@@ -294,6 +323,7 @@ pub(crate) fn count_contradictions(report: &Report, notes: &EvidenceStore) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ibid_core::domain::ConflictCause;
 
     fn said(texts: &[&str]) -> CitedStatements {
         CitedStatements {
@@ -304,10 +334,18 @@ mod tests {
 
     #[test]
     fn a_confidence_does_not_deny_a_conflict() {
-        let told = |why: &[&str]| {
-            let why: Vec<String> = why.iter().map(|it| (*it).to_owned()).collect();
-            disputed_reasons(&why).unwrap()
+        let conflict = |cause| Conflict {
+            about: String::new(),
+            item: ItemId::new(1),
+            sides: Vec::new(),
+            likely: None,
+            cause,
         };
+        let of = |why: &[&str], cause| {
+            let why: Vec<String> = why.iter().map(|it| (*it).to_owned()).collect();
+            disputed_reasons(&why, &[conflict(cause)]).unwrap()
+        };
+        let told = |why: &[&str]| of(why, None);
         let direct = "answers the question directly";
         for denied in ["they agree", "no disagreement found", "2 of them say the same"] {
             assert_eq!(
@@ -317,6 +355,8 @@ mod tests {
         }
         let known = ["one source", "sources disagree", direct];
         assert_eq!(told(&known), known);
+        let differ = ["one source", "sources speak of different cases"];
+        assert_eq!(of(&["one source", "they agree"], Some(ConflictCause::Cases)), differ);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
 use ibid_core::domain::{
-    ConfidenceMark, EvidenceId, ItemId, OpenItem, SearchTask, SectionLayout, YesNo,
+    ConfidenceMark, ConflictCause, EvidenceId, ItemId, OpenItem, SearchTask, SectionLayout, YesNo,
 };
 
 /// A sentence and the evidence it rests on.
@@ -36,7 +36,14 @@ pub(crate) struct DraftConflict {
     pub(crate) about: String,
     pub(crate) item: ItemId,
     pub(crate) sides: Vec<(String, DraftLine)>,
-    pub(crate) likely: Option<String>,
+    pub(crate) likely: Option<LikelyReason>,
+}
+
+/// A likely reason of a conflict.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LikelyReason {
+    pub(crate) cause: ConflictCause,
+    pub(crate) text: String,
 }
 
 /// What code answered before a model's answer took its place, to go back to if that does not hold.

@@ -26,6 +26,8 @@ use super::prompts::{self, fill_template};
 use super::query_policy::add_subject;
 use item_relevance::{is_about_report, is_foreign, repeats, strays_from_question};
 
+/// Number of words from which a query of a planner is a sentence; it was asked for at most 7.
+const MIN_SENTENCE_WORDS: usize = 13;
 /// Words of section titles that name what code makes: small models list the fields of the plan as sections.
 const FORM_TITLE_WORDS: [&str; 12] = [
     "bibliography",
@@ -246,7 +248,11 @@ fn plan_from_reply(
     };
     let items = items.into_iter().map(|item| item.1).collect();
     // Small models call a question of many parts simple.
-    Plan::new(items, planned.complexity.max(own.complexity), writing)
+    let mut plan = Plan::new(items, planned.complexity.max(own.complexity), writing)?;
+    if !strays_from_question(brief, "", &planned.approach) {
+        plan.approach.push_str(planned.approach.trim());
+    }
+    Some(plan)
 }
 
 /// Whether one of the items asks the question itself.
@@ -265,9 +271,10 @@ fn item(brief: &Brief, planned: &PlannedItem) -> ChecklistItem {
     if terms.is_empty() {
         terms.clone_from(&brief.subjects);
     }
-    let query = match planned.query.trim() {
-        "" => asks.clone(),
-        query => add_subject(brief, query.to_owned()),
+    // A query as long as a sentence supposes what is asked.
+    let query = match planned.query.split_whitespace().count() {
+        0 | MIN_SENTENCE_WORDS.. => asks.clone(),
+        _ => add_subject(brief, planned.query.trim().to_owned()),
     };
     ChecklistItem {
         id: ItemId::new(1),

@@ -29,7 +29,8 @@ fn frame_words(draft: &ReportDraft) -> usize {
     let titles = draft.sections.iter().map(|section| &section.title);
     let open = draft.open.iter().flat_map(|it| [&it.what, &it.why]);
     let conflicts = draft.conflicts.iter();
-    let reasons = conflicts.flat_map(|it| [Some(&it.about), it.likely.as_ref()]).flatten();
+    let reasons =
+        conflicts.flat_map(|it| [Some(&it.about), it.likely.as_ref().map(|it| &it.text)]).flatten();
     let texts =
         titles.chain(open).chain(reasons).chain([&draft.title]).chain(&draft.confidence.why);
     texts.map(|text| text.split_whitespace().count()).sum()

@@ -35,8 +35,8 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the limit of 25,000 characters.
 const MAX_FULL_PAGE_CHUNKS: usize = 7;
-/// Maximum number of findings requested from a model for a page.
-const MAX_FINDINGS: usize = 8;
+/// Tokens of a page's summary for each finding requested from a model: 8 findings for the default of 500.
+const TOKENS_PER_FINDING: u32 = 63;
 /// Tokens reserved for them.
 const ANSWER_TOKENS: usize = 1_500;
 /// Smallest window that is tried.
@@ -269,7 +269,7 @@ async fn weigh_by_model(
             let page = it.input.page;
             let shown = scorer.shown_sentences(page, &it.sentences).0;
             let title = scorer.shown_title(page);
-            let question = PageQuestion { brief: round.brief, items: &items, page, title, shown };
+            let question = PageQuestion { round, items: &items, page, title, shown };
             calls.push(ask_about_page(nth, role_model, llm.window(role_model), question));
         }
     }
@@ -293,7 +293,9 @@ async fn weigh_by_model(
                         continue;
                     };
                     all += 1;
-                    overstated += u32::from(it.claim != row.claim.trim());
+                    // A sentence of the page that was cut short is mended, and says nothing of its own.
+                    let is_copied = input.page.text().expose().contains(row.claim.trim());
+                    overstated += u32::from(!is_copied && it.claim != row.claim.trim());
                     if !names_item(round.brief, plan, &it) {
                         it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
                     }
@@ -352,7 +354,7 @@ fn add_missed(leading: &mut Vec<Evidence>, missed: Vec<Evidence>) {
 
 /// What a model is asked about a page: which of the `shown` sentences answer which item of the plan.
 struct PageQuestion<'a> {
-    brief: &'a Brief,
+    round: &'a WeighContext<'a>,
     items: &'a [ChecklistItem],
     page: &'a Page,
     title: &'a str,
@@ -386,14 +388,14 @@ async fn findings_on_page(
     window: u32,
     question: &PageQuestion<'_>,
 ) -> Result<Vec<WeighReplyRow>> {
-    let PageQuestion { brief, items, page, title, shown } = question;
-    let language = language_name(Some(&brief.lang));
+    let PageQuestion { round, items, page, title, shown } = question;
+    let language = language_name(Some(&round.brief.lang));
     let plain = WeighPrompt {
-        question: brief.effective_question(),
+        question: round.brief.effective_question(),
         items,
         title,
         sentences: &[],
-        most: MAX_FINDINGS,
+        most: round.question.method.summary_tokens.div_ceil(TOKENS_PER_FINDING) as usize,
         language: &language,
     };
     let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();

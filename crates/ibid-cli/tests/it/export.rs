@@ -106,6 +106,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
                 },
             ],
             likely: Some(words.to_owned()),
+            cause: None,
         }],
         open: vec![OpenItem { item: None, what: words.to_owned(), why: words.to_owned() }],
         method: MethodNote {

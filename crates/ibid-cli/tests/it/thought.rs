@@ -5,6 +5,7 @@ mod critics;
 mod mended;
 mod obeying;
 mod orders;
+mod planner;
 mod prefetch;
 
 use std::sync::{Arc, Mutex};

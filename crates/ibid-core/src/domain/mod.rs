@@ -63,8 +63,8 @@ pub use question::{
 };
 pub use report::{
     Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
-    ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report,
-    ReportChecks, Section, SectionLayout, YesNo,
+    ConflictCause, ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem,
+    Ratio, Report, ReportChecks, Section, SectionLayout, YesNo,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};

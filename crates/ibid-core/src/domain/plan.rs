@@ -138,6 +138,9 @@ fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     items: Vec<ChecklistItem>,
+    /// How the planner model goes about the question, in free text; empty in a plan by code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub approach: String,
     /// The initial searches of the `planned` strategy; if empty, they are derived from the items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub search_tasks: Vec<SearchTask>,
@@ -156,6 +159,7 @@ impl Plan {
     ) -> Option<Plan> {
         (1..=7).contains(&items.len()).then_some(Plan {
             items,
+            approach: String::new(),
             search_tasks: Vec::new(),
             complexity,
             writing,

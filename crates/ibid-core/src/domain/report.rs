@@ -241,6 +241,21 @@ pub struct Conflict {
     pub sides: Vec<ConflictSide>,
     /// A likely reason, if one can be identified: one is older, another quantity, …
     pub likely: Option<String>,
+    /// The kind of that reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ConflictCause>,
+}
+
+/// The kind of a likely reason of a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictCause {
+    /// Each side speaks of another case, so that both may hold.
+    Cases,
+    /// One source is older than the other.
+    Age,
+    /// The sides are about different things, or compare with different things.
+    Things,
 }
 
 /// Something that could not be established.

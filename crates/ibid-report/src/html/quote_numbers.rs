@@ -7,7 +7,7 @@ use super::view_models::{
     ReportSentence, conflict_chart,
 };
 use crate::escape::single_line;
-use crate::introduction::reason_label;
+use crate::introduction::{conflict_lead, conflict_reason};
 use ibid_core::domain::{Citation, Claim, ConfidenceMark, Conflict, Passage, Report};
 
 /// The number of each passage in the list of quotes.
@@ -75,6 +75,7 @@ impl<'r> QuoteNumbers<'r> {
 
     pub(super) fn conflict(&self, it: &Conflict) -> ConflictView {
         ConflictView {
+            lead: conflict_lead(it),
             about: single_line(&it.about),
             sides: it
                 .sides
@@ -86,9 +87,7 @@ impl<'r> QuoteNumbers<'r> {
                 })
                 .collect(),
             chart: conflict_chart(&it.sides),
-            likely: it.likely.as_deref().map(|likely| {
-                format!("{}: {}", reason_label(self.report, it), single_line(likely))
-            }),
+            reason: conflict_reason(it).map(|reason| single_line(&reason)),
         }
     }
 

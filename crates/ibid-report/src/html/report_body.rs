@@ -65,6 +65,8 @@ pub struct ReportBody {
     pub parts: Vec<SectionView>,
     /// Where sources disagree.
     pub disputes: Vec<ConflictView>,
+    /// The heading over them.
+    pub disputes_heading: &'static str,
     /// The evidence table.
     pub rows: Vec<EvidenceTableRow>,
     /// What could not be established: the point and the reason.
@@ -133,6 +135,7 @@ impl ReportBody {
             groups: finding_groups(it, &numbers),
             comparison: comparison(it, &numbers),
             parts: sections(it, &numbers),
+            disputes_heading: introduction::conflicts_heading(&it.conflicts),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
             rows: tabled
                 .iter()
@@ -326,56 +329,25 @@ fn kind_counts(cards: &[SourceCard]) -> Vec<(&'static str, &'static str, usize)>
     out
 }
 
-/// The headings by anchor. Sections have titles of their own.
-const HEADINGS: [(&str, &str); 10] = [
-    ("introduction", "Introduction"),
-    ("findings", "Key findings"),
-    ("comparison", ComparisonTable::HEADING),
-    ("conflicts", "Where sources disagree"),
-    ("table", "Evidence table"),
-    ("open", "What could not be established"),
-    ("conclusion", "Conclusion"),
-    ("method", "Method"),
-    ("sources", "Sources"),
-    ("quotes", "Quotes"),
-];
-
-fn toc_entry(id: &str) -> TocEntry {
-    let known = HEADINGS.iter().find(|heading| heading.0 == id);
-    TocEntry { id: id.to_owned(), title: known.map_or(id, |pair| pair.1).to_owned() }
-}
-
 /// The headings in the order of the template, each under the same condition as there.
 fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
-    let mut out = Vec::new();
-    let mut add = |when: bool, id: &str| {
-        if when {
-            out.push(toc_entry(id));
-        }
+    let entry = |(is_shown, id, title): (bool, &str, &str)| {
+        is_shown.then(|| TocEntry { id: id.to_owned(), title: title.to_owned() })
     };
-    if it.is_report {
-        add(it.has_introduction, "introduction");
-        add(!it.groups.is_empty(), "findings");
-        add(it.comparison.is_some(), "comparison");
-    }
-    if it.is_report {
-        out.extend(
-            it.parts.iter().map(|it| TocEntry { id: it.id.clone(), title: it.title.clone() }),
-        );
-    }
-    let mut add = |when: bool, id: &str| {
-        if when {
-            out.push(toc_entry(id));
-        }
-    };
-    if it.is_report {
-        add(!it.disputes.is_empty(), "conflicts");
-        add(!it.rows.is_empty(), "table");
-        add(it.has_open(), "open");
-        add(it.conclusion.is_some(), "conclusion");
-        add(true, "method");
-    }
-    add(!it.cards.is_empty(), "sources");
-    add(!it.quotes.is_empty(), "quotes");
-    out
+    let before = [
+        (it.is_report && it.has_introduction, "introduction", "Introduction"),
+        (it.is_report && !it.groups.is_empty(), "findings", "Key findings"),
+        (it.is_report && it.comparison.is_some(), "comparison", ComparisonTable::HEADING),
+    ];
+    let parts = it.parts.iter().map(|part| (it.is_report, &*part.id, &*part.title));
+    let after = [
+        (it.is_report && !it.disputes.is_empty(), "conflicts", it.disputes_heading),
+        (it.is_report && !it.rows.is_empty(), "table", "Evidence table"),
+        (it.is_report && it.has_open(), "open", "What could not be established"),
+        (it.is_report && it.conclusion.is_some(), "conclusion", "Conclusion"),
+        (it.is_report, "method", "Method"),
+        (!it.cards.is_empty(), "sources", "Sources"),
+        (!it.quotes.is_empty(), "quotes", "Quotes"),
+    ];
+    before.into_iter().chain(parts).chain(after).filter_map(entry).collect()
 }

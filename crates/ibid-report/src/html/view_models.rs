@@ -130,6 +130,8 @@ pub struct ConflictSideView {
 /// A disagreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictView {
+    /// What the report says before the subject.
+    pub lead: &'static str,
     /// The subject.
     pub about: String,
     /// The sides.
@@ -137,7 +139,7 @@ pub struct ConflictView {
     /// The figures as bars, if each side gives one of the same unit.
     pub chart: Vec<ChartBar>,
     /// A likely reason, with its label.
-    pub likely: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// A row of the evidence table.

@@ -6,6 +6,9 @@ use serde_json::{Map, Number, Value};
 /// Most elements of a list that has no `maxItems` of its own.
 const MAX_LIST_ITEMS: usize = 1_000;
 
+/// Fewest other fields of an object in which a missing text is taken for empty.
+const MIN_OTHER_FIELDS: usize = 3;
+
 /// Deepest level at which schemas are followed.
 const MAX_SCHEMA_DEPTH: usize = 24;
 
@@ -209,18 +212,23 @@ impl Conformer {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let present = found.keys().filter(|key| required.contains(key.as_str()));
-        let most = present.count() * 2 >= required.len();
+        let present = found.keys().filter(|key| required.contains(key.as_str())).count();
+        let most = present * 2 >= required.len();
+        let is_lost = |(name, inner): &&(&String, &Value)| {
+            required.contains(name.as_str()) && kind(inner) != "array"
+        };
+        let one_lost = present >= MIN_OTHER_FIELDS && missing.iter().filter(is_lost).count() == 1;
         for (name, inner) in missing {
             if !required.contains(name.as_str()) {
                 continue;
             }
             self.changed = true;
-            // A list missing from an otherwise complete object is empty. Checks decide whether that is
-            // enough.
+            // A list missing from an otherwise complete object is empty, and so is a text if only lists are missing besides. Checks decide
+            // whether that is enough.
             let empty = match kind(inner) {
                 _ if nullable(inner) => Value::Null,
                 "array" if most => Value::Array(Vec::new()),
+                "string" if one_lost && inner.get("enum").is_none() => Value::from(""),
                 _ => return Err(path.fault(&format!("has no `{name}`"))),
             };
             found.insert(name.clone(), empty);

@@ -198,6 +198,7 @@ async fn decide_by_model(
     let from = supervisor.thoughts.len().saturating_sub(SHOWN_THOUGHTS);
     let prompt_input = SupervisePrompt {
         question: research.ctx.brief.effective_question(),
+        approach: &research.state.notes.plan.approach,
         rows: &rows,
         notes: &notes,
         raw: &raw,

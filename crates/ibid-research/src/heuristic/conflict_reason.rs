@@ -1,11 +1,12 @@
 //! What two sources disagree on, and why both may be right.
 use std::collections::BTreeSet;
 
+use crate::draft::LikelyReason;
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
-use ibid_core::domain::Source;
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
+use ibid_core::domain::{ConflictCause, Source};
 
 /// One side of a conflict on figures.
 pub(super) struct Side<'a> {
@@ -17,9 +18,28 @@ pub(super) struct Side<'a> {
     pub(super) source: &'a Source,
 }
 
+impl LikelyReason {
+    /// A reason of `cause` in the words of `template`, filled with `values`.
+    pub(super) fn new(cause: ConflictCause, template: &str, values: &[(&str, &str)]) -> Self {
+        LikelyReason { cause, text: fill_template(template, values) }
+    }
+}
+
+/// What a confidence says of conflicts that have these causes.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn dispute_reason(
+    mut causes: impl Iterator<Item = Option<ConflictCause>>,
+) -> Result<&'static str> {
+    let words = &prompts::phrases()?.confidence;
+    let are_cases = causes.all(|it| it == Some(ConflictCause::Cases));
+    Ok(if are_cases { &words.cases } else { &words.disagree })
+}
+
 /// Why two sides with different figures may both be right: they compare with different things, one holds on a condition, or
 /// one is older. `None` where nothing shows it.
-pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<String>> {
+pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<LikelyReason>> {
     let words = &prompts::phrases()?.conflict;
     let (text, other_text) = (one.text, other.text);
     if let (Some(with), Some(other_with)) =
@@ -27,7 +47,7 @@ pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<S
         && !with.eq_ignore_ascii_case(&other_with)
     {
         let filled = [("one", with.as_str()), ("other", other_with.as_str())];
-        return Ok(Some(fill_template(&words.compared, &filled)));
+        return Ok(Some(LikelyReason::new(ConflictCause::Things, &words.compared, &filled)));
     }
     let conditions = [tail_after(text, CONDITIONS), tail_after(other_text, CONDITIONS)];
     let conditional = match &conditions {
@@ -38,18 +58,19 @@ pub(super) fn likely_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<S
     match conditional {
         Some((side, condition)) => {
             let filled = [("side", side), ("condition", condition.as_str())];
-            Ok(Some(fill_template(&words.condition, &filled)))
+            Ok(Some(LikelyReason::new(ConflictCause::Things, &words.condition, &filled)))
         }
         None => age_note(one.source, other.source),
     }
 }
 
 /// Why a yes and a no may both be right: each is said of another case. Else one may be older. `None` where nothing shows it.
-pub(super) fn answer_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<String>> {
+pub(super) fn answer_reason(one: &Side<'_>, other: &Side<'_>) -> Result<Option<LikelyReason>> {
     match (case_of(one.text), case_of(other.text)) {
         (Some(case), Some(other_case)) if !case.eq_ignore_ascii_case(other_case) => {
             let filled = [("one", &*uncapitalised(case)), ("other", &*uncapitalised(other_case))];
-            Ok(Some(fill_template(&prompts::phrases()?.conflict.cases, &filled)))
+            let words = &prompts::phrases()?.conflict;
+            Ok(Some(LikelyReason::new(ConflictCause::Cases, &words.cases, &filled)))
         }
         _ => age_note(one.source, other.source),
     }
@@ -206,10 +227,11 @@ fn around_figures(one: &str, other: &str) -> Option<String> {
 }
 
 /// A note on which source is older, where that may be why they disagree.
-pub(super) fn age_note(one: &Source, other: &Source) -> Result<Option<String>> {
+pub(super) fn age_note(one: &Source, other: &Source) -> Result<Option<LikelyReason>> {
     let words = &prompts::phrases()?.conflict;
     Ok(older_and_newer(one, other).map(|option| {
-        fill_template(&words.older, &option.each_ref().map(|(k, v)| (*k, v.as_str())))
+        let filled = option.each_ref().map(|(k, v)| (*k, v.as_str()));
+        LikelyReason::new(ConflictCause::Age, &words.older, &filled)
     }))
 }
 

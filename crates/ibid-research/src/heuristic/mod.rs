@@ -7,7 +7,7 @@ mod asked_head;
 pub(crate) mod calendar;
 pub(crate) mod claim_clusters;
 pub(crate) mod compose;
-mod conflict_reason;
+pub(crate) mod conflict_reason;
 pub(crate) mod conflicts;
 mod confusables;
 mod dimension;

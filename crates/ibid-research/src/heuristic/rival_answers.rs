@@ -3,13 +3,13 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
-use ibid_core::domain::{Evidence, EvidenceStore, Source};
+use ibid_core::domain::{ConflictCause, Evidence, EvidenceStore, Source};
 
 use super::asked_fact::{QualifiedName, StatedFact};
 use super::conflict_reason::age_note;
 use super::conflicts::can_disagree;
 use super::score::RelevanceScorer;
-use crate::draft::{DraftConflict, DraftLine};
+use crate::draft::{DraftConflict, DraftLine, LikelyReason};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::MIN_SAME_THING_OVERLAP;
@@ -45,10 +45,11 @@ pub(crate) fn add_rival_answers(
     let names = scorer.qualified_name(one.source.id).zip(scorer.qualified_name(other.source.id));
     let likely = match (scorer.fact_subject(), names.filter(|(a, b)| a.excludes(b))) {
         (_, Some((a, b))) => {
-            Some(fill_template(&words.other_things, &[("one", &a.shown), ("other", &b.shown)]))
+            let filled = [("one", a.shown.as_str()), ("other", b.shown.as_str())];
+            Some(LikelyReason::new(ConflictCause::Things, &words.other_things, &filled))
         }
         (Some(name), _) if are_namesakes(scorer.question(), one, other) => {
-            Some(fill_template(&words.namesakes, &[("name", name)]))
+            Some(LikelyReason::new(ConflictCause::Things, &words.namesakes, &[("name", name)]))
         }
         _ => age_note(one.source, other.source)?,
     };
@@ -122,7 +123,7 @@ fn add_namesakes(
         about: fill_template(&words.about_name, &[("name", name)]),
         item: sides[0].1.items[0],
         sides: sides.iter().map(side).collect(),
-        likely: Some(fill_template(&words.namesakes, &[("name", name)])),
+        likely: Some(LikelyReason::new(ConflictCause::Things, &words.namesakes, &[("name", name)])),
     };
     known.insert(0, conflict);
     Ok(())

@@ -249,6 +249,7 @@ words!(GapWords {
     weak: String,
     unreported: String,
     untold: String,
+    section: String,
     missing: String
 });
 words!(OpenWords {
@@ -274,6 +275,7 @@ words!(ConfidenceWords {
     open_part: String,
     agree: String,
     disagree: String,
+    cases: String,
     doubt: String,
     direct: String,
     indirect: String,
@@ -322,6 +324,7 @@ words!(
         find_in_page: String,
         read_on: String,
         searches_made: String,
+        approach: String,
         goal: String,
         length: String,
         more: String,

@@ -129,6 +129,7 @@ impl PlanFile {
         let complexity = at.field("complexity").parse_or(it, own.complexity)?;
         let plan = Plan::new(items, complexity, writing);
         let mut plan = plan.ok_or_else(|| at.field("items").invalid("is empty"))?;
+        plan.approach = at.field("approach").optional_text(it)?.unwrap_or_default();
         plan.search_tasks = self.tasks(it)?;
         Ok(plan)
     }

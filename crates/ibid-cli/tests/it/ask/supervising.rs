@@ -24,6 +24,7 @@ fn supervise() {
     let notes = ["- Green roofs cool by 2 degrees.".to_owned()];
     let ask = SupervisePrompt {
         question: QUESTION,
+        approach: "Look for measurements first.",
         rows: &rows,
         notes: &notes,
         raw: &["researcher-1: \"Roofs cool at night.\" (https://roofs.example/)".to_owned()],

@@ -449,6 +449,7 @@ fn conflict() -> Conflict {
         item: ItemId::new(1),
         sides: vec![side("120 kg", 3), side("90 kg", 4)],
         likely: Some("one is older".to_owned()),
+        cause: None,
     }
 }
 

@@ -148,6 +148,9 @@ pub struct PlanReply {
     pub complexity: Complexity,
     /// What a complete answer must say: three to seven items.
     pub items: Vec<PlannedItem>,
+    /// How to find the answer, in free text.
+    #[serde(default)]
+    pub approach: String,
     /// What the report is for.
     pub goal: String,
     /// Its tone.
@@ -219,6 +222,7 @@ impl PlanPrompt<'_> {
         let mut fields = vec![
             ("complexity", one_of(&["simple", "moderate", "complex"])),
             ("items", at_least(3, list(&item, 7))),
+            ("approach", text()),
             ("goal", text()),
             ("tone", text()),
             ("sections", list(&section, 8)),

@@ -26,6 +26,8 @@ const MOST_SOUGHT_CHARS: usize = 120;
 pub struct SupervisePrompt<'a> {
     /// The refined question.
     pub question: &'a str,
+    /// How the planner goes about it, or empty.
+    pub approach: &'a str,
     /// The coverage of each item.
     pub rows: &'a [CoverageRow],
     /// The findings, compressed to one bullet per row.
@@ -97,11 +99,17 @@ impl SupervisePrompt<'_> {
         }));
         let notes = or_none(self.notes.join("\n"));
         let raw = or_none(self.raw.join("\n"));
+        let line = &prompts::prompt_lines()?.approach;
+        let approach = match self.approach {
+            "" => String::new(),
+            approach => fill_template(line, &[("approach", &one_line(approach))]),
+        };
         render_prompt(
             "supervise",
             schema,
             &[
                 ("question", self.question),
+                ("approach", &approach),
                 ("items", &items),
                 ("notes", &untrusted("notes", &notes)),
                 ("raw", &untrusted("raw notes", &raw)),

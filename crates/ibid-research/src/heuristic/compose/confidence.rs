@@ -2,6 +2,7 @@
 use crate::draft::DraftConflict;
 use crate::heuristic::answer::{self, YesNoTally};
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
+use crate::heuristic::conflict_reason::dispute_reason;
 use crate::heuristic::conflicts::is_on_verdict;
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::prompts;
@@ -56,7 +57,8 @@ pub(super) fn confidence_mark(
         _ => 1,
     };
     if disputed {
-        why.push(words.disagree.clone());
+        let causes = conflicts.iter().map(|it| it.likely.as_ref().map(|reason| reason.cause));
+        why.push(dispute_reason(causes)?.to_owned());
         level = level.min(1);
     } else if let Some((way, total)) = leaning.filter(|pair| pair.1 > 1) {
         let template = match way {

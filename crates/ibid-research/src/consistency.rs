@@ -105,7 +105,7 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
     if report.mode != OutputMode::Report || report.short.is_empty() {
         return Ok(());
     }
-    let why = &prompts::phrases()?.gap.section;
+    let why = &prompts::phrases()?.gap.untold;
     for planned in &plan.writing.sections {
         let is_told = report.sections.iter().any(|it| it.title == planned.title)
             || planned.items.iter().any(|item| said.items.contains(item))
@@ -122,7 +122,8 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
     Ok(())
 }
 
-/// Removes from the open items and the coverage of `report` what its claims contradict, and counts in its checks what
+/// Adds the planned sections that were lost to the open items, removes from these and the coverage of `report` what its claims
+/// contradict, and counts in its checks what
 /// contradictions are left.
 ///
 /// # Errors

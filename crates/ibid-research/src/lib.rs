@@ -150,7 +150,7 @@ pub async fn research(
     let mut draft = critique::criticize(&mut llm, &mut research, draft).await?;
     if question.mode == OutputMode::Report {
         let (state, scorer) = (&mut research.state, &mut research.scorer);
-        section_fit::remove_unfit_lines(&brief, &state.notes.plan.writing, &mut draft, scorer)?;
+        section_fit::remove_unfit_lines(&brief, &state.notes, &mut draft, scorer)?;
         // A quote may be longer than the sentence of a model that it replaced.
         report_length::trim_to_tokens(&mut draft, question.method.final_report_max_length);
         section_fit::report_open_parts(&mut draft, &mut state.coverage, scorer)?;

@@ -233,11 +233,12 @@ fn plan_from_reply(
     }
     let sections = sections(brief, planned, &items);
     let directives = &planned.directives;
-    let goal = match strays_from_question(brief, "", &planned.goal) {
+    let goal = planned.goal.trim();
+    let goal = match goal.is_empty() || strays_from_question(brief, "", goal) {
         true => {
             fill_template(&prompts::prompt_lines().ok()?.goal, &[("question", &brief.question)])
         }
-        false => planned.goal.clone(),
+        false => goal.to_owned(),
     };
     let writing = WritingPlan {
         overall_goal: goal,
@@ -249,9 +250,7 @@ fn plan_from_reply(
     let items = items.into_iter().map(|item| item.1).collect();
     // Small models call a question of many parts simple.
     let mut plan = Plan::new(items, planned.complexity.max(own.complexity), writing)?;
-    if !strays_from_question(brief, "", &planned.approach) {
-        plan.approach.push_str(planned.approach.trim());
-    }
+    plan.approach = planned.approach.trim().to_owned();
     Some(plan)
 }
 
@@ -271,7 +270,7 @@ fn item(brief: &Brief, planned: &PlannedItem) -> ChecklistItem {
     if terms.is_empty() {
         terms.clone_from(&brief.subjects);
     }
-    // A query as long as a sentence supposes what is asked.
+    // A whole sentence is no query: what the item asks is searched for.
     let query = match planned.query.split_whitespace().count() {
         0 | MIN_SENTENCE_WORDS.. => asks.clone(),
         _ => add_subject(brief, planned.query.trim().to_owned()),

@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, tokens};
+use ibid_core::domain::words::{content_stems, stem_overlap, tokens};
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceId, ItemId, OpenItem, QuestionKind,
-    SectionLayout, WritingPlan,
+    Brief, Confidence, Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, ItemId,
+    OpenItem, QuestionKind, SectionLayout,
 };
 
 use super::draft::{DraftLine, DraftSection, ReportDraft};
@@ -19,17 +19,18 @@ use super::heuristic::side_name::SideName;
 use super::prompts;
 use crate::thresholds::MIN_ASPECT_SHARE;
 
-/// Removes the sentences that do not fit their section in `plan`, and the sections that are then empty. Steps and lists are left as they
-/// are, but for what stands under "Further points".
+/// Removes the sentences that do not fit their section in the plan, and the sections that are then empty. Steps and lists are left as they
+/// are, but for what stands under "Further points". Introduction and conclusion lose what is on something else than its quotes.
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
 pub(crate) fn remove_unfit_lines(
     brief: &Brief,
-    plan: &WritingPlan,
+    notes: &EvidenceStore,
     draft: &mut ReportDraft,
     scorer: &mut RelevanceScorer,
 ) -> Result<()> {
+    let plan = &notes.plan.writing;
     let further = &prompts::phrases()?.synthesis.further;
     for section in &mut draft.sections {
         let planned = plan.sections.iter().find(|it| it.title == section.title);
@@ -50,6 +51,11 @@ pub(crate) fn remove_unfit_lines(
             });
         }
         drop_contained_lines(section);
+    }
+    draft.introduction.retain(|line| keeps_subject(brief, notes, line));
+    // Code tells of other editions without naming the subject again.
+    if !draft.conclusion_by_code {
+        draft.conclusion.retain(|line| keeps_subject(brief, notes, line));
     }
     keep_comparable_lines(brief, draft, scorer);
     drop_repeated_sections(draft, scorer);
@@ -106,6 +112,21 @@ fn all_lines(draft: &ReportDraft) -> impl Iterator<Item = &DraftLine> {
 fn retain_lines(section: &mut DraftSection, mut keep: impl FnMut(&DraftLine) -> bool) {
     section.paragraphs.iter_mut().for_each(|paragraph| paragraph.retain(&mut keep));
     section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+}
+
+/// Whether a line names each subject of the question that all its quotes name: "a drain design retained 70 %" is told of a green roof.
+fn keeps_subject(brief: &Brief, notes: &EvidenceStore, line: &DraftLine) -> bool {
+    const PRONOUNS: [&str; 6] = ["It ", "They ", "This ", "These ", "Both ", "Its "];
+    let cited: Vec<&Evidence> =
+        notes.evidence.iter().filter(|it| line.evidence.contains(&it.id)).collect();
+    if cited.is_empty() || PRONOUNS.iter().any(|it| line.text.starts_with(it)) {
+        return true;
+    }
+    let names = |subject: &String, text: &str| stem_overlap(subject, text) >= 1.0;
+    brief.subjects.iter().all(|subject| {
+        names(subject, &line.text)
+            || !cited.iter().all(|it| names(subject, it.passage.text().expose()))
+    })
 }
 
 /// Drops the lines of prose that another line of the section contains.
@@ -231,7 +252,8 @@ mod tests {
         let brief = test_support::brief(asked);
         let plan = plan_from_brief(&brief).unwrap();
         let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
-        remove_unfit_lines(&brief, &plan.writing, draft, &mut scorer).unwrap();
+        let notes = EvidenceStore::new(plan);
+        remove_unfit_lines(&brief, &notes, draft, &mut scorer).unwrap();
         report_open_parts(draft, coverage, &mut scorer).unwrap();
     }
 
@@ -320,6 +342,16 @@ mod tests {
             draft.conflicts.push(DraftConflict { about, item, sides: sides.clone(), likely: None });
             settle(asked, &mut draft, &mut []);
             assert_eq!(texts(&draft).len(), left);
+        }
+    }
+
+    #[test]
+    fn a_conclusion_does_not_tell_of_something_else_than_its_quotes() {
+        let brief = test_support::brief("What is cork?");
+        let mut notes = EvidenceStore::new(plan_from_brief(&brief).unwrap());
+        notes.evidence = vec![test_support::evidence(1, &[1])];
+        for (said, kept) in [("A tree floats.", false), ("Cork floats well.", true)] {
+            assert_eq!(keeps_subject(&brief, &notes, &line(1, said)), kept, "{said}");
         }
     }
 

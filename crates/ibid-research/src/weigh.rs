@@ -37,7 +37,7 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 const MAX_FULL_PAGE_CHUNKS: usize = 7;
 /// Tokens of a page's summary for each finding requested from a model: 8 findings for the default of 500.
 const TOKENS_PER_FINDING: u32 = 63;
-/// Tokens reserved for them.
+/// Tokens reserved for 8 of them.
 const ANSWER_TOKENS: usize = 1_500;
 /// Smallest window that is tried.
 const MIN_WINDOW_TOKENS: u32 = 2_000;
@@ -293,9 +293,9 @@ async fn weigh_by_model(
                         continue;
                     };
                     all += 1;
-                    // A sentence of the page that was cut short is mended, and says nothing of its own.
-                    let is_copied = input.page.text().expose().contains(row.claim.trim());
-                    overstated += u32::from(!is_copied && it.claim != row.claim.trim());
+                    // The beginning of a quote says nothing of its own.
+                    let (quote, claim) = (it.passage.text().expose(), row.claim.trim());
+                    overstated += u32::from(!quote.starts_with(claim) && it.claim != claim);
                     if !names_item(round.brief, plan, &it) {
                         it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
                     }
@@ -390,18 +390,18 @@ async fn findings_on_page(
 ) -> Result<Vec<WeighReplyRow>> {
     let PageQuestion { round, items, page, title, shown } = question;
     let language = language_name(Some(&round.brief.lang));
+    let most = round.question.method.summary_tokens.div_ceil(TOKENS_PER_FINDING) as usize;
     let plain = WeighPrompt {
         question: round.brief.effective_question(),
         items,
         title,
         sentences: &[],
-        most: round.question.method.summary_tokens.div_ceil(TOKENS_PER_FINDING) as usize,
+        most,
         language: &language,
     };
     let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
-    let room =
-        ContextWindow { tokens: window as usize, answer: ANSWER_TOKENS.min(window as usize / 3) }
-            .minus_prompt(&plain.prompt()?);
+    let answer = (ANSWER_TOKENS * most.max(8) / 8).min(window as usize / 3);
+    let room = ContextWindow { tokens: window as usize, answer }.minus_prompt(&plain.prompt()?);
     let mut rows = Vec::new();
     for batch in sentence_batches(&sentences, room) {
         // Numbered from 1 in every call: with gaps in the numbers, small models name some that do not exist.

@@ -18,7 +18,7 @@ use crate::thresholds::{
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
-    OutputMode, Question, QuestionKind, SourceKind, StopReason,
+    OutputMode, Question, QuestionKind, SourceKind, StopReason, YesNo,
 };
 
 use super::answer::{self, YesNoTally};
@@ -92,7 +92,7 @@ pub(crate) fn compose_report(
     let verdict = answer::verdict(brief, notes, &short, &conflicts, lean.as_ref());
     let listed = best.is_some_and(|it| it.headed || it.listed);
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
-    let alone = parts.is_empty() && verdict.is_none() && !has_row;
+    let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !has_row;
     let nearest_only = mark_near((brief, alone, best), notes, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
@@ -215,6 +215,13 @@ fn mark_findings<'a>(
 /// Whether the best point stands under a heading that asks the question.
 fn is_headed(ranked: &[RankedPoint<'_>]) -> bool {
     ranked.first().is_some_and(|it| it.headed)
+}
+
+/// Whether a yes-or-no question is decided. A cause that sources affirm or deny is told without a yes or no.
+fn is_decided(brief: &Brief, verdict: Option<YesNo>, lean: Option<&YesNoTally>) -> bool {
+    let majority =
+        lean.filter(|_| brief.kind == QuestionKind::Causal).and_then(YesNoTally::majority);
+    verdict.is_some() || majority.is_some()
 }
 
 /// Of what the short answer says, the point nearest to the question: it tells how directly the question is answered.

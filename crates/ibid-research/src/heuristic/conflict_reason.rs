@@ -30,10 +30,11 @@ impl LikelyReason {
 /// # Errors
 /// `Internal` if the phrases cannot be read.
 pub(crate) fn dispute_reason(
-    mut causes: impl Iterator<Item = Option<ConflictCause>>,
+    causes: impl Iterator<Item = Option<ConflictCause>>,
 ) -> Result<&'static str> {
     let words = &prompts::phrases()?.confidence;
-    let are_cases = causes.all(|it| it == Some(ConflictCause::Cases));
+    let causes: Vec<Option<ConflictCause>> = causes.collect();
+    let are_cases = !causes.is_empty() && causes.iter().all(|it| *it == Some(ConflictCause::Cases));
     Ok(if are_cases { &words.cases } else { &words.disagree })
 }
 

@@ -209,6 +209,9 @@ words!(SentenceWords {
     negations: PhraseSet,
     lessening: PhraseSet,
     comparing: PhraseSet,
+    ranking: PhraseSet,
+    serving: PhraseSet,
+    hard: PhraseSet,
     no_negation: Vec<String>,
     clause_breaks: Vec<String>,
     relating: BTreeSet<String>,
@@ -249,7 +252,6 @@ words!(GapWords {
     weak: String,
     unreported: String,
     untold: String,
-    section: String,
     missing: String
 });
 words!(OpenWords {

@@ -36,6 +36,10 @@ use super::yes_no_claim::YesNoClaim;
 
 /// Words on each side of a date or measure that say what it refers to.
 const NUMBER_CONTEXT_WORDS: usize = 10;
+/// Weight of a word of a yes-or-no question that an answer need not have.
+const MINOR_WEIGHT: f32 = 0.3;
+/// How far the opposite of the verb asked about counts as the verb: too little to stand for it.
+const OPPOSITE_WEIGHT: f32 = 0.45;
 /// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
 const FEW_SENTENCES: u32 = 20;
 /// Maximum number of abbreviations learnt.
@@ -108,21 +112,25 @@ pub(crate) struct RelevanceScorer {
     pub(super) sentences: u32,
 }
 
+/// The terms of the question, and its verb, which weighs more.
+fn question_terms(lexicon: &mut StemInterner, brief: &Brief) -> (Vec<WeightedTerm>, Option<u32>) {
+    let mut terms = terms_of(lexicon, &brief.question, &brief.key_terms);
+    // "Need" and "use" say little here, as anywhere.
+    let verb = asked_verb(&brief.question).filter(|asked_verb| !is_weak(&asked_verb.text));
+    let verb = verb.map(|verb| lexicon.id(&verb.text));
+    let mut found = None;
+    for term in terms.iter_mut().filter(|it| Some(it.id) == verb) {
+        term.weight = term.weight.max(1.0) * VERB_WEIGHT;
+        found = verb;
+    }
+    (terms, found)
+}
+
 impl RelevanceScorer {
     pub(crate) fn new(brief: &Brief, plan: &Plan) -> Result<RelevanceScorer> {
         let words = prompts::phrases()?;
         let mut lexicon = StemInterner::default();
-        let mut question_verb = None;
-        let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
-        // "Need" and "use" say little here, as anywhere.
-        let verb = asked_verb(&brief.question).filter(|asked_verb| !is_weak(&asked_verb.text));
-        if let Some(verb) = verb {
-            let id = lexicon.id(&verb.text);
-            for term in question.iter_mut().filter(|it| it.id == id) {
-                term.weight = term.weight.max(1.0) * VERB_WEIGHT;
-                question_verb = Some(id);
-            }
-        }
+        let (mut question, question_verb) = question_terms(&mut lexicon, brief);
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
         let mut aspect = match brief.kind {
@@ -136,17 +144,26 @@ impl RelevanceScorer {
                 own.weight = own.weight.max(1.0);
             }
         }
+        let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
+        let is_minor = |id| yes_no.as_ref().is_some_and(|claim| claim.minor.contains(&id));
+        for term in question.iter_mut().filter(|term| is_minor(term.id)) {
+            term.weight = term.weight.min(MINOR_WEIGHT);
+        }
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
         let sides = terms_of_sides(&mut lexicon, brief);
         let names = question_names(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|item| &item.terms);
-        let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
+        let mut related =
+            related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
+        for (verb, opposite) in yes_no.iter().flat_map(YesNoClaim::opposite_pairs) {
+            related.entry(verb).or_default().push((opposite, OPPOSITE_WEIGHT));
+        }
         let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
-        let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
-        if let Some(id) = claimed {
+        let serves = yes_no.as_ref().is_some_and(|claim| claim.purpose.is_some());
+        if let Some(id) = claimed.filter(|_| !serves) {
             aspect.retain(|term| term.id != id);
             aspect.push(WeightedTerm { id, weight: ASPECT_VERB_WEIGHT });
         }

@@ -103,17 +103,26 @@ impl RelevanceScorer {
     fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
         let words = &self.words.sentence;
         let quoted = text.contains(['“', '”', '"']);
-        if quoted || words.framed.any_in(spaced) && !words.framed.any_in(&claim.asked) {
+        // "Iron and copper, respectively" says which is which of two things.
+        if quoted
+            || words.framed.any_in(&without_use(spaced))
+                && !words.framed.any_in(&without_use(&claim.asked))
+            || has_phrase(spaced, "respectively")
+        {
             return Stance::Neutral;
         }
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
         // "Better survival?" is denied by "poor survival", and "a positive regulator" by "a negative regulator".
-        let is_opposite = opposes(&claim.asked, spaced, words);
+        let opposed = opposed_word(&claim.asked, spaced, words);
+        let is_opposite = opposed.is_some();
+        let opposed = opposed.map(|word| self.lexicon.id(&word));
         // "Do panels work better above plants?" is answered by what compares.
-        let asks_more =
-            words.comparing.any_in(&claim.asked) && !words.comparing.any_in(spaced) && !is_opposite;
+        let mut compared = words.comparing.all_in(&claim.asked).into_iter();
+        let asks_more = compared.any(|it| Some(self.lexicon.id(it)) != claim.verb)
+            && !words.comparing.any_in(spaced)
+            && !is_opposite;
         let is_past = is_before_a_year(spaced) && !is_before_a_year(&claim.asked);
         if asks_more || is_past || tells_fiction(text, words) {
             return Stance::Neutral;
@@ -128,17 +137,28 @@ impl RelevanceScorer {
         let ids = self.ids(&asserted[..end]);
         let names = |object: &u32| self.match_strength(*object, &ids) >= MIN_WORD_MATCH;
         if !claim.objects.is_empty() && !claim.objects.iter().any(names) && !is_opposite
-            || !claim.all_words.iter().all(names)
+            // An opposite stands in place of the word itself.
+            || !claim.all_words.iter().all(|it| names(it) || Some(*it) == opposed)
+            || !claim.ranks.iter().all(|rank| has_phrase(spaced, rank))
+            || claim.purpose.is_some() && !claim.names_enough(names)
         {
             return Stance::Neutral;
+        }
+        if self.does_opposite(claim, clause) {
+            return if is_plain(clause, words) { Stance::Against } else { Stance::Neutral };
         }
         if claim.objects_follow && !self.acts_on_object(claim, clause) {
             return Stance::Neutral;
         }
         let ids = self.ids(clause);
-        let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
-        let says_verb = claim.verb.is_none_or(says_verb)
+        let says = |word: u32| self.match_strength(word, &ids) >= MIN_WORD_MATCH;
+        let has_purpose =
+            claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
+        let says_verb = claim.verb.is_none_or(says)
             && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause));
+        let says_verb = says_verb
+            || has_purpose
+            || claim.purpose.is_some() && self.is_said_to_serve(claim, clause);
         let is_nearly = self.only_nearly(claim, clause);
         if !says_verb || is_nearly || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
@@ -146,7 +166,11 @@ impl RelevanceScorer {
         if claim.asks_only && has_exception(&claim.asked, clause) {
             return Stance::Against;
         }
-        let refused = has_qualified_denial(clause) || is_too_much(clause);
+        let is_hard = self.is_hard(claim, clause);
+        if is_hard && has_phrase(clause, "without") {
+            return Stance::Neutral;
+        }
+        let refused = has_qualified_denial(clause) || is_too_much(clause) || is_hard;
         let denials = self.denials(claim, clause) + usize::from(refused);
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
         if denials > 1 {
@@ -180,6 +204,62 @@ impl RelevanceScorer {
         let ids = self.ids(&before);
         let verb_is_before = self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
         count_denials(if verb_is_before { &before } else { clause }, words)
+    }
+
+    /// Whether a clause calls what the question asks hard to do: "difficult to distinguish".
+    fn is_hard(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let hard = &self.words.sentence.hard;
+        if hard.any_in(&claim.asked) {
+            return false;
+        }
+        let done: Vec<&str> = hard
+            .all_in(clause)
+            .into_iter()
+            .filter_map(|phrase| clause.split_once(phrase)?.1.split_whitespace().next())
+            .collect();
+        done.into_iter().any(|word| {
+            let id = self.lexicon.id(word);
+            claim.verb == Some(id) || claim.all_words.contains(&id)
+        })
+    }
+
+    /// Whether a clause says that the subject of the question works for something, or is approved or recommended.
+    fn is_said_to_serve(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let serving = &self.words.sentence.serving;
+        let at = serving.all_in(clause).into_iter().filter_map(|word| clause.find(word)).max();
+        at.is_some_and(|at| self.is_of_subject(claim, &clause[..at]))
+    }
+
+    /// Whether what stands before a verb names the subject of the question, and no lack of it.
+    fn is_of_subject(&mut self, claim: &YesNoClaim, before: &str) -> bool {
+        let ids = self.ids(before);
+        let lacks = LACKS.iter().any(|it| has_phrase(before, it) && !has_phrase(&claim.asked, it));
+        let named = |id: &u32| self.match_strength(*id, &ids) >= MIN_WORD_MATCH;
+        !lacks && !claim.subject.is_empty() && claim.subject.iter().all(named)
+    }
+
+    /// Whether a clause says the opposite of the verb asked about, of the subject and an object of the question: "it suppresses moss
+    /// and promotes grass" of "does it promote moss".
+    fn does_opposite(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let Some(verb) = claim.verb.filter(|_| claim.objects_follow) else {
+            return false;
+        };
+        const NOUN_ENDINGS: [&str; 6] = ["ity", "ion", "ment", "ness", "ance", "ence"];
+        let mut opposed = false;
+        for word in tokens(clause) {
+            let id = self.lexicon.id(&word.text);
+            let is_object = || claim.objects.contains(&id);
+            match id {
+                _ if id == verb => return false,
+                _ if claim.opposites.contains(&id) => {
+                    let is_noun = NOUN_ENDINGS.iter().any(|it| word.text.ends_with(it));
+                    opposed |= !is_noun && self.is_of_subject(claim, &clause[..word.span.start]);
+                }
+                _ if opposed && is_object() => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Whether the verb of a clause is said of an object of the question: the object or a pronoun follows it, or the verb is
@@ -340,9 +420,50 @@ fn has_exception(asked: &str, clause: &str) -> bool {
     with.is_some() && with == after(clause, " without ")
 }
 
-/// Whether the sentence has the opposite of a word where the question has that word: "better" and "poor",
-/// "dependence" and "independence".
+/// Whether a clause neither denies nor weakens what it says.
+fn is_plain(clause: &str, words: &SentenceWords) -> bool {
+    !has_denial(clause, words) && !words.qualified.any_in(clause) && !words.hard.any_in(clause)
+}
+
+/// Words before a verb that tell of less of the thing they stand with.
+const LACKS: [&str; 19] = [
+    "deficiency",
+    "loss",
+    "lack",
+    "absence",
+    "low",
+    "without",
+    "quitting",
+    "stopping",
+    "removing",
+    "removal",
+    "avoiding",
+    "inhibition",
+    "silencing",
+    "depletion",
+    "knockdown",
+    "knockout",
+    "less",
+    "reduced",
+    "blocking",
+];
+
+/// A text without "used to" where it tells what something is for: "is used to", "can be used to".
+fn without_use(spaced: &str) -> String {
+    const FORMS: [&str; 7] = ["is", "are", "was", "were", "be", "been", "being"];
+    FORMS.iter().fold(spaced.to_owned(), |text, form| {
+        text.replace(&format!(" {form} used to "), &format!(" {form} used for "))
+    })
+}
+
+/// Whether the sentence has the opposite of a word where the question has that word.
 fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
+    opposed_word(asked, said, words).is_some()
+}
+
+/// The stem of a word of the question of which the sentence has the opposite instead: "better" and "poor", "dependence" and
+/// "independence".
+fn opposed_word(asked: &str, said: &str, words: &SentenceWords) -> Option<String> {
     let stems = |text: &str| -> BTreeSet<String> {
         text.split([' ', ',']).filter(|part| part.len() > 2).map(stem).collect()
     };
@@ -350,13 +471,17 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
     let flips = |one: &str, other: &str| {
         asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
     };
-    words.antonyms.iter().any(|(one, other)| {
-        let (one, other) = (stem(one), stem(other));
-        flips(&one, &other) || flips(&other, &one)
-    }) || asked.iter().filter(|text| text.len() >= 5).any(|text| {
-        ["in", "un", "non", "non-", "dis", "ir", "im"]
-            .iter()
-            .any(|prefix| flips(text, &format!("{prefix}{text}")))
+    let pairs = words.antonyms.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    let mut pairs = pairs.map(|(one, other)| (stem(one), stem(other)));
+    let paired = pairs.find(|(one, other)| flips(one, other)).map(|pair| pair.0);
+    paired.or_else(|| {
+        let mut long = asked.iter().filter(|text| text.len() >= 5);
+        let negated = |text: &&String| {
+            ["in", "un", "non", "non-", "dis", "ir", "im"]
+                .iter()
+                .any(|prefix| flips(text, &format!("{prefix}{text}")))
+        };
+        long.find(negated).cloned()
     })
 }
 

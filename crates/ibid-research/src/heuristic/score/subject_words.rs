@@ -21,6 +21,12 @@ pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
     pairs
 }
 
+/// Nouns for the kind of what a code before them names.
+const KIND_NOUNS: [&str; 8] =
+    ["enzyme", "gene", "protein", "receptor", "drug", "virus", "molecule", "hormone"];
+/// Weight from which a word is a code, as [`content_weight`] gives it to words with inner capitals or digits.
+const CODE_WEIGHT: f32 = 2.0;
+
 /// The words of a question that end a noun phrase: "pool" of "how much does a swimming pool weigh". Not the kind that is
 /// sought: its members answer "which animals live there".
 pub(super) fn asked_things(lexicon: &mut StemInterner, question: &str) -> Vec<u32> {
@@ -29,7 +35,17 @@ pub(super) fn asked_things(lexicon: &mut StemInterner, question: &str) -> Vec<u3
     let ends = |at: usize| words.get(at + 1).is_none_or(|next| !tells(next));
     let things = words.iter().enumerate().filter(|(at, token)| tells(token) && ends(*at));
     let sought = sought_noun(question);
-    let named = things.map(|(_, token)| &token.text).filter(|it| Some(*it) != sought.as_ref());
+    // The CYP1A2 enzyme is CYP1A2.
+    let of_code = |at: usize| {
+        let before = at.checked_sub(1).map(|before| &words[before]);
+        before.filter(|token| content_weight(question, token) >= CODE_WEIGHT)
+    };
+    let is_kind = |token: &Token| KIND_NOUNS.contains(&token.text.as_str());
+    let named = things.map(|(at, token)| {
+        let code = of_code(at).filter(|_| is_kind(token));
+        &code.unwrap_or(token).text
+    });
+    let named = named.filter(|it| Some(*it) != sought.as_ref());
     named.flat_map(|word| lexicon.part_ids(word)).collect()
 }
 

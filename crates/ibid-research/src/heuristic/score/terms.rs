@@ -110,6 +110,10 @@ pub(super) fn asked_word(lexicon: &mut StemInterner, asked: &str) -> Option<u32>
     (!words.sentence.light_verbs.contains(&word)).then(|| lexicon.id(&word))
 }
 
+/// What stands after "anti" in words for what is against it.
+const ANTI: [&str; 8] =
+    ["cancer", "tumor", "tumour", "inflammatory", "microbial", "bacterial", "viral", "fungal"];
+
 /// For each word of the texts, its replacements: near-synonyms and words of the same field.
 pub(super) fn related_terms<'a>(
     lexicon: &mut StemInterner,
@@ -126,7 +130,10 @@ pub(super) fn related_terms<'a>(
             let derived = derived_words(&token.text);
             let row = kin.entry(own).or_default();
             let derived = derived.iter().map(|word| (word.0.as_str(), word.1));
-            for (other, worth) in derived.chain(near).chain(same_field) {
+            // What is anticancer is against cancer.
+            let against = token.text.strip_prefix("anti").filter(|it| ANTI.contains(it));
+            let against = against.map(|rest| (rest, QUERY_SYNONYM_WEIGHT));
+            for (other, worth) in derived.chain(near).chain(same_field).chain(against) {
                 let id = lexicon.id(other);
                 if id != own && !row.iter().any(|pair| pair.0 == id) {
                     row.push((id, worth));

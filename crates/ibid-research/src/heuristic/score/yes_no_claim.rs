@@ -1,4 +1,6 @@
 //! What a yes-or-no question claims: its verb, its amounts, and whether it asks if something is enough.
+use std::collections::BTreeSet;
+
 use super::assertion::AssertionWords;
 use crate::heuristic::intake::{content_weight, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
@@ -19,6 +21,17 @@ pub(super) struct YesNoClaim {
     pub(super) objects: Vec<u32>,
     /// Whether they follow the verb, and do not specify it: "a fire risk".
     pub(super) objects_follow: bool,
+    /// Of a question on what something is used for, the words of the purpose: "detection" of "used for the detection of leaks". That
+    /// it works for it, or is approved for it, decides, too.
+    pub(super) purpose: Option<Vec<u32>>,
+    /// Words of the question that an answer need not have: those of an introduction, "good" of "good targets", and what `purpose` has.
+    pub(super) minor: BTreeSet<u32>,
+    /// The opposites of the verb.
+    pub(super) opposites: BTreeSet<u32>,
+    /// What the question asks if its subject is, of all its kind: "first" of "is it the first test".
+    pub(super) ranks: Vec<String>,
+    /// The words before the verb.
+    pub(super) subject: Vec<u32>,
     /// All content words of a question whose claim is not known: only a sentence with all of them decides it.
     pub(super) all_words: Vec<u32>,
     /// Whether the question asks of every member of a kind: "can any roof carry plants".
@@ -44,23 +57,28 @@ impl YesNoClaim {
             return None;
         }
         let asked = spaced(&brief.question);
+        let question = main_clause(&brief.question);
         let asks_enough = words.enough.any_in(&asked);
-        let related = related_objects(&brief.question, words);
-        let named = noun_predicate(&brief.question).filter(|_| related.is_none());
+        let related = related_objects(question, words);
+        let named = noun_predicate(question).filter(|_| related.is_none());
+        let used = used_for(question).filter(|_| related.is_none() && named.is_none());
         let verb = match (&related, &named) {
             (Some((relation, _)), _) => Some(relation.clone()),
             (None, Some((head, _))) => Some(head.clone()),
-            (None, None) => yes_no_verb(&brief.question).or_else(|| predicate(brief)),
+            (None, None) if used.is_some() => Some(USED.to_owned()),
+            (None, None) => yes_no_verb(question).or_else(|| predicate(question)),
         };
         let claim_is_known = verb.is_some() || asks_enough;
         let verb = verb
             .filter(|verb| !asks_enough && related.is_none() && !words.light_verbs.contains(verb));
         let objects_follow = related.is_none() && named.is_none() && verb.is_some();
+        let (purpose, of_purpose) = used.map_or((None, None), |it| (Some(it.0), Some(it.1)));
         let objects: Vec<String> = match (related.or(named), verb.as_deref()) {
             (Some((_, objects)), _) => objects,
             (None, None) => Vec::new(),
+            (None, Some(_)) if of_purpose.is_some() => of_purpose.unwrap_or_default(),
             (None, Some(verb)) => {
-                let words = tokens(&brief.question).into_iter();
+                let words = tokens(question).into_iter();
                 let after = words.skip_while(|it| it.text != verb).skip(1);
                 after.filter(|it| !is_stop_word(&it.text)).map(|it| it.text).collect()
             }
@@ -68,13 +86,30 @@ impl YesNoClaim {
         let all_words = if claim_is_known {
             Vec::new()
         } else {
-            let words = tokens(&brief.question);
-            let telling = |it: &&Token| content_weight(&brief.question, it) >= 1.0;
+            let words = tokens(question);
+            let telling = |it: &&Token| content_weight(question, it) >= 1.0;
             words.iter().filter(telling).flat_map(|it| lexicon.part_ids(&it.text)).collect()
         };
+        let opposites = verb.iter().flat_map(|verb| opposites(lexicon, verb, words)).collect();
+        let mut minor = minor_words(&brief.question, question, purpose.as_deref());
+        minor.retain(|word| verb.as_ref() != Some(word) || word == USED);
+        let is_ranked = |rank: &&str| {
+            ["the", "a", "an"].iter().any(|it| asked.contains(&format!(" {it} {rank} ")))
+        };
+        let ranks = words.ranking.all_in(&asked).into_iter().filter(is_ranked);
+        let ranks = ranks.map(str::to_owned).collect();
+        let before = tokens(question).into_iter().take_while(|it| verb.as_ref() != Some(&it.text));
+        let subject: Vec<String> =
+            before.map(|it| it.text).filter(|word| !is_stop_word(word)).collect();
         Some(YesNoClaim {
+            minor: minor.iter().flat_map(|word| lexicon.part_ids(word)).collect(),
+            opposites,
             objects: objects.iter().flat_map(|object| lexicon.part_ids(object)).collect(),
             objects_follow,
+            purpose: purpose
+                .map(|all| all.iter().flat_map(|word| lexicon.part_ids(word)).collect()),
+            ranks,
+            subject: subject.iter().flat_map(|word| lexicon.part_ids(word)).collect(),
             all_words,
             assertions: AssertionWords::new(words),
             asks_only: words.only.any_in(&asked),
@@ -84,6 +119,17 @@ impl YesNoClaim {
             asks_enough,
             asked,
         })
+    }
+
+    /// Whether more than half of the objects are named.
+    pub(super) fn names_enough(&self, names: impl Fn(&u32) -> bool) -> bool {
+        self.objects.iter().filter(|it| names(it)).count() * 2 > self.objects.len()
+    }
+
+    /// The verb with each of its opposites.
+    pub(super) fn opposite_pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let verb = self.verb.into_iter();
+        verb.flat_map(|verb| self.opposites.iter().map(move |opposite| (verb, *opposite)))
     }
 
     /// The stance of a sentence with other amounts of the same unit than the question: what is required beyond it is not
@@ -114,6 +160,74 @@ impl YesNoClaim {
     }
 }
 
+/// What a question asks after an introduction that narrows nothing: "can it delay rust" of "Based on the trials, can it delay rust?".
+fn main_clause(asked: &str) -> &str {
+    const INTRODUCTIONS: [&str; 4] =
+        ["based on ", "according to ", "judging by ", "in the light of "];
+    let lower = asked.trim_start().to_lowercase();
+    let is_introduced = INTRODUCTIONS.iter().any(|it| lower.starts_with(it));
+    let rest = asked.split_once(',').filter(|_| is_introduced).map(|it| it.1);
+    let opens = |clause: &&str| {
+        let first = tokens(clause).into_iter().next();
+        first.is_some_and(|it| {
+            let word = it.text.as_str();
+            HELPING_VERBS.contains(&word) || COPULAS.contains(&word)
+        })
+    };
+    rest.filter(opens).unwrap_or(asked)
+}
+
+/// The words of a question that an answer need not have.
+fn minor_words(asked: &str, main: &str, purpose: Option<&[String]>) -> BTreeSet<String> {
+    let of = |text: &str| tokens(text).into_iter().map(|it| it.text).collect::<BTreeSet<String>>();
+    let of_main = of(main);
+    let mut minor: BTreeSet<String> =
+        of(asked).into_iter().filter(|word| !of_main.contains(word)).collect();
+    let is_vague = |word: &&String| VAGUE_ADJECTIVES.contains(&word.as_str());
+    minor.extend(of_main.iter().filter(is_vague).cloned());
+    if let Some(purpose) = purpose {
+        minor.extend(purpose.iter().cloned().chain([USED.to_owned()]));
+    }
+    minor
+}
+
+/// The numbers of the words that say the opposite of a verb.
+fn opposites(lexicon: &mut StemInterner, verb: &str, words: &SentenceWords) -> Vec<u32> {
+    let own = lexicon.id(verb);
+    let pairs = words.antonyms.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    let mut found = Vec::new();
+    for (one, other) in pairs {
+        if lexicon.id(one) == own {
+            found.push(lexicon.id(other));
+        }
+    }
+    found
+}
+
+/// The verb of questions on what something is used for.
+const USED: &str = "used";
+
+/// Of a question on what something is used for, the purpose and what it is of, in lower case: "detect" and "leaks" of "can it be used
+/// to detect leaks", nothing and "walls" of "is it used for walls". "Is the brick used for the dam safe?" asks something else.
+fn used_for(asked: &str) -> Option<(Vec<String>, Vec<String>)> {
+    const OF_PURPOSE: [&str; 5] = ["for", "to", "in", "against", "as"];
+    let words = tokens(asked);
+    let at = words.iter().position(|it| it.text == USED)?;
+    let leads = words.get(at + 1).filter(|it| OF_PURPOSE.contains(&it.text.as_str()))?;
+    if COPULAS.contains(&words[0].text.as_str()) && words[1].text == "the" {
+        return None;
+    }
+    let after = &words[at + 2..];
+    let first = after.iter().position(|it| !is_stop_word(&it.text))?;
+    let is_of = after.get(first + 1).is_some_and(|it| it.text == "of");
+    let is_purpose = leads.text == "to" || is_of || after[first].text.ends_with("ing");
+    let (purpose, of) = after.split_at(if is_purpose { first + 1 } else { first });
+    let content = |all: &[Token]| -> Vec<String> {
+        all.iter().filter(|it| !is_stop_word(&it.text)).map(|it| it.text.clone()).collect()
+    };
+    Some((content(purpose), content(of))).filter(|it| !it.1.is_empty())
+}
+
 /// The verb that a yes-or-no question with "do" or a modal verb asks about, in lower case: "prevent" of "do roofs prevent
 /// floods", "combined" of "can panels be combined".
 fn yes_no_verb(asked: &str) -> Option<String> {
@@ -129,9 +243,9 @@ fn yes_no_verb(asked: &str) -> Option<String> {
 
 /// What a yes-or-no question asks of its subject, in lower case: "bad" of "are roofs bad for panels", "cool" of "do roofs cool
 /// cities".
-fn predicate(brief: &Brief) -> Option<String> {
+fn predicate(asked: &str) -> Option<String> {
     // "G-quadruplexes (G4)": what stands in brackets names the subject again.
-    let question = without_brackets(&brief.question);
+    let question = without_brackets(asked);
     let words = tokens(&question);
     let (first, rest) = words.split_first()?;
     if !COPULAS.contains(&first.text.as_str()) && !HELPING_VERBS.contains(&first.text.as_str()) {

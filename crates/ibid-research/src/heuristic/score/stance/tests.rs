@@ -282,3 +282,117 @@ fn what_nearly_happened_or_is_no_longer_so_is_no_yes() {
         assert_eq!(stance(asked, text), wanted, "{asked} {text}");
     }
 }
+
+#[test]
+fn what_is_used_for_something_serves_it_and_opposites_deny() {
+    let paint = "Can the paint reduce the corrosion of bridges?";
+    for (asked, text, wanted) in [
+        ("Can lime be used for damp walls?", "Lime is effective against damp walls.", Stance::For),
+        ("Can lime be used for damp walls?", "Lime was tried on damp walls.", Stance::Neutral),
+        (
+            "Can lime be used for damp walls?",
+            "Lime is not recommended for damp walls.",
+            Stance::Against,
+        ),
+        (
+            "Can a probe be used for the detection of leaks in flat roofs?",
+            "A probe can detect leaks in flat roofs within an hour.",
+            Stance::For,
+        ),
+        (
+            "Is lime used as a paint for walls nowadays?",
+            "As a paint for walls, lime has been used to protect mortar.",
+            Stance::For,
+        ),
+        (
+            paint,
+            "The paint was cheap but was not effective in reducing the corrosion of bridges.",
+            Stance::Against,
+        ),
+        (
+            "Does shade promote moss on roofs?",
+            "Shade suppresses moss on roofs and promotes ferns.",
+            Stance::Against,
+        ),
+        (
+            "Based on the trials, can a coating delay rust?",
+            "A coating did not delay rust.",
+            Stance::Against,
+        ),
+        (
+            "Is there a dependence between slope and runoff of roofs?",
+            "The survey is evidence for the independence of slope and runoff of roofs.",
+            Stance::Against,
+        ),
+        (
+            "Is there a way to distinguish sedum from houseleek in winter?",
+            "Sedum is difficult to distinguish from houseleek in winter.",
+            Stance::Against,
+        ),
+        (
+            "Is slate described as a clay tile?",
+            "Slate and brick are tiles of stone and clay, respectively.",
+            Stance::Neutral,
+        ),
+        (
+            "Is a water test the first test that should be performed on a flat roof?",
+            "A water test is performed on a flat roof in June.",
+            Stance::Neutral,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}
+
+#[test]
+fn what_is_said_of_something_else_neither_serves_nor_denies() {
+    let walls = "Can lime be used for damp walls?";
+    for (asked, text) in [
+        ("Does vitamin D prevent rickets?", "Vitamin D deficiency causes rickets in children."),
+        ("Does smoking cause lung cancer?", "Quitting smoking prevents lung cancer."),
+        ("Are green roofs safe for birds?", "Glass is dangerous for birds near green roofs."),
+        ("Does shade promote moss on roofs?", "Shade rarely suppresses moss on roofs."),
+        ("Does shade promote moss on roofs?", "Shade makes it hard to suppress moss on roofs."),
+        ("In children, is aspirin safe?", "Aspirin is safe for most adults."),
+        (
+            "Between slope and runoff, is there a correlation?",
+            "There is a correlation between rain and wind.",
+        ),
+        (walls, "Lime is effective on dry walls."),
+        (walls, "The survey indicated that lime harms damp walls."),
+        (walls, "Removing lime is recommended for damp walls."),
+        (
+            "Is colchicine used in the treatment of gout?",
+            "Colchicine is approved for the treatment of pericarditis.",
+        ),
+        ("Is the brick used for the dam safe?", "The brick used for the dam crumbles."),
+        ("Can lime be used to treat damp walls?", "Whether lime works on damp walls is unknown."),
+        ("Can a probe detect leaks?", "Leaks are difficult to detect without a probe."),
+        (
+            "Is a water test the first test that should be performed on a flat roof?",
+            "A water test is performed on most flat roofs.",
+        ),
+    ] {
+        assert_eq!(stance(asked, text), Stance::Neutral, "{asked} {text}");
+    }
+    for (asked, text, wanted) in [
+        (
+            "Can sedum be distinguished from houseleek?",
+            "It is not possible to distinguish sedum from houseleek.",
+            Stance::Against,
+        ),
+        (
+            "Do green roofs cool rooms?",
+            "Green roofs cool rooms that are hard to ventilate.",
+            Stance::For,
+        ),
+        (
+            "Do green roofs last longer than bare roofs?",
+            "A green roof lasts longer than a bare roof.",
+            Stance::For,
+        ),
+        (walls, "Lime is used to dry damp walls.", Stance::For),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}

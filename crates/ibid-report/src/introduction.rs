@@ -1,5 +1,5 @@
-//! Whether a report has an introduction, and what its conclusion says besides sentences. The text made here makes no claims:
-//! everything in it comes from the run.
+//! Whether a report has an introduction, what its conclusion says besides sentences, and how it tells of conflicts. The text made
+//! here makes no claims: everything in it comes from the run.
 use ibid_core::domain::{Conflict, ConflictCause, ConflictSide, CoverageRow, Report};
 
 /// Maximum number of words of a position that the conclusion repeats.

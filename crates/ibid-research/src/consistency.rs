@@ -21,7 +21,7 @@ use super::prompts::{self, fill_template};
 use super::research_state::ResearchState;
 use crate::thresholds::MIN_FACET_CUE_FIT;
 
-/// Sections that a report has without sentences of a writer.
+/// Titles of the parts that a report has besides its sections.
 const MADE_SECTIONS: [&str; 3] = ["introduction", "conclusion", "conclusions"];
 
 /// What the report says with citations.

@@ -1,4 +1,4 @@
-//! What a yes-or-no question claims: its verb, its amounts, and whether it asks if something is enough.
+//! What a yes-or-no question claims: its verb and what it is asked of, its amounts, the purpose of what is used, and what it ranks.
 use std::collections::BTreeSet;
 
 use super::assertion::AssertionWords;

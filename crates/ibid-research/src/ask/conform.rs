@@ -533,3 +533,22 @@ fn truncate_chars(text: &str, most: usize) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn one_text_may_be_missing_from_an_otherwise_complete_object() {
+        let text = json!({"type": "string"});
+        let schema = json!({
+            "type": "object",
+            "properties": {"a": text, "b": text, "c": text, "d": text, "e": {"type": "array", "items": text}},
+            "required": ["a", "b", "c", "d", "e"],
+        });
+        let found = conform(&json!({"a": "1", "b": "2", "c": "3"}), &schema).map(|it| it.0);
+        assert_eq!(found, Ok(json!({"a": "1", "b": "2", "c": "3", "d": "", "e": []})));
+        assert!(conform(&json!({"a": "1", "b": "2", "e": ["x"]}), &schema).is_err());
+    }
+}

@@ -120,7 +120,7 @@ impl PlanView {
         let team = method.team;
         let rounds = match strategy {
             Strategy::Planned => format!(
-                "one of at most {}",
+                "one with at most {}",
                 pluralize_as(method.max_initial_search_tasks.into(), "search", "searches")
             ),
             Strategy::Supervisor => format!(
@@ -132,10 +132,10 @@ impl PlanView {
                     "researchers"
                 )
             ),
-            _ => format!(
-                "at most {}, each for what is still open",
-                pluralize_as(max_rounds(question).into(), "round", "rounds")
-            ),
+            _ => match max_rounds(question) {
+                1 => "one".to_owned(),
+                n => format!("at most {n}, each for what is still open"),
+            },
         };
         out += &format!(
             "  Strategy  {}\n  Rounds    {rounds}, then {} for what the report lacks\n",

@@ -59,18 +59,15 @@ fn side_date<'r>(it: &'r Report, side: &ConflictSide) -> Option<&'r str> {
 
 /// The heading of the conflicts of a report: sources that speak of different cases do not disagree.
 pub fn conflicts_heading(all: &[Conflict]) -> &'static str {
-    match all.iter().all(|it| it.cause == Some(ConflictCause::Cases)) {
-        true => "Where sources differ",
-        false => "Where sources disagree",
+    match all.iter().any(Conflict::is_disagreement) {
+        true => "Where sources disagree",
+        false => "Where sources differ",
     }
 }
 
 /// What a report says of a conflict before what it is about.
 pub fn conflict_lead(it: &Conflict) -> &'static str {
-    match it.cause {
-        Some(ConflictCause::Cases) => "Sources differ",
-        _ => "Sources disagree",
-    }
+    if it.is_disagreement() { "Sources disagree" } else { "Sources differ" }
 }
 
 /// The reason of a conflict with its label: that one source is older explains nothing by itself, and different cases need no other

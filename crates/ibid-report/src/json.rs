@@ -113,7 +113,26 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
     if let Some(fault) = fault {
         object.insert("error".to_owned(), error_json(&fault));
     }
+    shorten_numbers(&mut out);
     out
+}
+
+/// Has numbers of single precision as few digits as they need: 0.48, not 0.47999998927116394.
+fn shorten_numbers(it: &mut Value) {
+    match it {
+        Value::Number(number) => {
+            let single = number.as_f64().filter(|_| number.is_f64()).map(|it| (it, it as f32));
+            let single = single.filter(|(it, single)| f64::from(*single) == *it);
+            if let Some(short) =
+                single.and_then(|(_, single)| single.to_string().parse::<f64>().ok())
+            {
+                *it = json!(short);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
+        _ => {}
+    }
 }
 
 /// A failed run is `error` in this object only; everywhere else it is `failed`.
@@ -191,6 +210,7 @@ pub fn report(it: &Report, pages: &PagesByHash) -> Value {
         object.insert("one_source".to_owned(), json!(phrases::one_source_note(it).is_some()));
         object.insert("nearest_only".to_owned(), json!(it.nearest_only));
     }
+    shorten_numbers(&mut out);
     out
 }
 
@@ -306,7 +326,7 @@ fn conflicts(report: &Report) -> Vec<Value> {
                     json!({"says": side.says, "weight": side.weight, "quotes": quotes})
                 })
                 .collect();
-            json!({"about": conflict.about, "sides": sides, "likely": conflict.likely})
+            json!({"about": conflict.about, "sides": sides, "likely": conflict.likely, "cause": conflict.cause})
         })
         .collect()
 }

@@ -111,7 +111,7 @@ fn report_coverage(
         first.gap = Some(words.gap.weak.clone());
     }
     for row in &mut coverage {
-        if conflicts.iter().any(|conflict| conflict.item == row.id)
+        if conflicts.iter().any(|it| it.item == row.id && it.is_disagreement())
             && row.state == Coverage::Covered
         {
             row.state = Coverage::Conflict;

@@ -82,7 +82,7 @@ fn without_said(text: &str, said: &CitedStatements) -> Result<String> {
     Ok(parts.join(" "))
 }
 
-/// Counts a covered item that no sentence of a report is about as answered in part.
+/// Counts a covered item that no sentence of a report is about as not answered.
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
@@ -93,7 +93,7 @@ fn demote_unreported(report: &mut Report, said: &CitedStatements) -> Result<()> 
     let unreported = &prompts::phrases()?.gap.unreported;
     for row in &mut report.coverage {
         if row.state == Coverage::Covered && !said.items.contains(&row.id) {
-            row.state = Coverage::Partial;
+            row.state = Coverage::Open;
             row.gap = Some(unreported.clone());
         }
     }

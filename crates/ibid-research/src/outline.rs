@@ -70,7 +70,8 @@ impl Outline {
             let is_open =
                 |row: &&CoverageRow| matches!(row.state, Coverage::Open | Coverage::Partial);
             section.gaps = rows().filter(is_open).filter_map(|row| row.gap.clone()).collect();
-            let answered = rows().next().is_some() && !rows().any(|row| is_open(&row));
+            let covered = rows().next().is_some() && !rows().any(|row| is_open(&row));
+            let answered = covered && !section.evidence.is_empty();
             if answered != section.answered {
                 section.answered = answered;
                 let title = section.title.clone();

@@ -57,7 +57,7 @@ pub(crate) fn remove_unfit_lines(
     if !draft.conclusion_by_code {
         draft.conclusion.retain(|line| keeps_subject(brief, notes, line));
     }
-    keep_comparable_lines(brief, draft, scorer);
+    keep_comparable_lines(brief, notes, draft, scorer);
     drop_repeated_sections(draft, scorer);
     Ok(())
 }
@@ -81,7 +81,7 @@ pub(crate) fn report_open_parts(
         if !scorer.asks_part(row.id) || is_told {
             continue;
         }
-        row.state = Coverage::Partial;
+        row.state = Coverage::Open;
         row.gap = Some(why.clone());
         let what = sentence_case(&row.text);
         draft.open.push(OpenItem { item: Some(row.id), what, why: why.clone() });
@@ -169,8 +169,14 @@ fn drop_disputed_sections(draft: &mut ReportDraft) {
 }
 
 /// Of a comparison, drops the lines on one thing alone that share no word with any line on the other thing: how many green roofs carry
-/// panels compares nothing. A thing on which no other line would be left keeps its own.
-fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+/// panels compares nothing. Drops from the section on one thing the lines that neither name it nor come from a page on it. A thing on
+/// which no other line would be left keeps its own.
+fn keep_comparable_lines(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    draft: &mut ReportDraft,
+    scorer: &RelevanceScorer,
+) {
     let names = SideName::of_brief(brief);
     if names.is_empty() {
         return;
@@ -207,10 +213,21 @@ fn keep_comparable_lines(brief: &Brief, draft: &mut ReportDraft, scorer: &Releva
         _ => true,
     };
     draft.findings.retain(|finding| compares(&finding.0));
+    let is_of = |nth: usize, line: &DraftLine| {
+        let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+        let of_page = |it: &Evidence| {
+            let title = notes.source(it.source).map(|source| named(&source.title));
+            let quoted = it.quotes().any(|quote| named(quote.text().expose()).contains(&nth));
+            quoted || title.is_some_and(|title| title.contains(&nth))
+        };
+        named(&line.text).contains(&nth) || cited.into_iter().any(of_page)
+    };
     for section in &mut draft.sections {
         let is_on_one = section.item.is_some_and(|item| scorer.is_side(item));
-        if !is_on_one || section.paragraphs.iter().flatten().any(compares) {
-            retain_lines(section, compares);
+        let side = named(&section.title).first().copied().filter(|_| is_on_one);
+        let fits = |line: &DraftLine| compares(line) && side.is_none_or(|nth| is_of(nth, line));
+        if !is_on_one || section.paragraphs.iter().flatten().any(fits) {
+            retain_lines(section, fits);
         }
     }
 }
@@ -270,10 +287,7 @@ mod tests {
         });
         settle("Why do roofs leak and how can leaks be prevented?", &mut draft, &mut coverage);
         assert_eq!(texts(&draft), [flashings.text.as_str()]);
-        assert_eq!(
-            coverage.each_ref().map(|row| row.state),
-            [Coverage::Covered, Coverage::Partial]
-        );
+        assert_eq!(coverage.each_ref().map(|row| row.state), [Coverage::Covered, Coverage::Open]);
         let open: Vec<&str> = draft.open.iter().map(|it| it.what.as_str()).collect();
         assert_eq!(open, ["How can leaks be prevented?"]);
     }
@@ -326,6 +340,14 @@ mod tests {
         let mut draft = test_support::draft(&[cool], sections);
         settle("Compare green roofs with cool roofs", &mut draft, &mut []);
         assert_eq!(texts(&draft), [rain.text.as_str()]);
+
+        // Under the name of one thing stands what is said of it.
+        let cool = line(1, "Cool roofs reflect the sun and hold back no rain.");
+        let city = line(2, "The heat fell in six offices whose roofs the city planted.");
+        let of_cool = DraftSection { title: "Cool roofs".to_owned(), ..section(3, &[cool, city]) };
+        let mut draft = test_support::draft(std::slice::from_ref(&rain), vec![of_cool]);
+        settle("Compare green roofs with cool roofs", &mut draft, &mut []);
+        assert_eq!(texts(&draft), ["Cool roofs reflect the sun and hold back no rain."]);
     }
 
     #[test]

@@ -254,7 +254,7 @@ fn disagreeing_voices(
         cited.filter_map(|it| sources.get((it.n as usize).checked_sub(1)?)).collect()
     };
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
-    for conflict in conflicts {
+    for conflict in conflicts.iter().filter(|it| it.is_disagreement()) {
         for (nth, side) in conflict.sides.iter().enumerate() {
             for (_, other) in conflict.sides.iter().enumerate().filter(|pair| pair.0 != nth) {
                 for source in on(side) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
-use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode, QuestionKind};
 use ibid_core::ports::RoleModel;
 
@@ -63,6 +63,9 @@ pub(crate) async fn verify(
     begin_with_first_step(&mut draft);
     Ok(draft)
 }
+
+/// Share of the content words of a line that its quotes must have where no model has judged it.
+const MIN_HELD_WORDS: f32 = 0.75;
 
 /// The evidence that the lines of a draft are checked against.
 struct Quotes<'a> {
@@ -161,9 +164,14 @@ impl<'a> Quotes<'a> {
         Ok(faulty)
     }
 
+    /// Whether the words of the quotes hold a line that no model has judged: nearly all of its own are theirs.
     fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
         let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
-        adds_no_words_to(&line.text, &quoted)
+        let there: BTreeSet<String> = quoted.iter().flat_map(|it| content_stems(it)).collect();
+        let own: BTreeSet<String> = content_stems(&line.text).into_iter().collect();
+        let held = own.iter().filter(|stem| there.contains(*stem)).count();
+        let is_held = held as f32 >= own.len() as f32 * MIN_HELD_WORDS;
+        Ok(is_held && adds_no_words_to(&line.text, &quoted)?)
     }
 
     /// Replaces each of the `faulty` lines by its first quote, or leaves it out where the quote says much less of what is asked.

@@ -9,7 +9,7 @@ mod validate;
 
 pub use dialogue::{DIALOGUE, parse_turns};
 pub(crate) use fields::{
-    FieldError, names, nonblank, read_fields, setting, text, whole, whole_number,
+    FieldError, caller_message, names, nonblank, read_fields, setting, text, whole, whole_number,
 };
 pub use research_request::{BudgetFields, PlanChoice, ResearchRequest};
 pub(crate) use schemas::{

@@ -12,7 +12,7 @@ fn a_plan_needs_no_folder_and_goes_where_it_is_sent() {
     assert_eq!((it.code, it.out.as_str()), (0, ""), "{}", it.err);
     let text = std::fs::read_to_string(desk.path("plan.txt")).unwrap();
     assert!(text.contains("Q1"), "{text}");
-    assert!(text.contains("at most 1 round, each for what is still open"), "{text}");
+    assert!(text.contains("Rounds    one, then 2 rounds for what the report lacks"), "{text}");
     let it = desk.ibid(&["plan", ASKED, "-o", "plan.json"]);
     assert_eq!(it.code, 0, "{}", it.err);
     let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();

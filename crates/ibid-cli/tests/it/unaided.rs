@@ -343,6 +343,35 @@ fn all_items_of_a_list_of_steps_are_told() {
 }
 
 #[test]
+fn a_list_is_of_what_the_title_names_and_a_figure_of_the_circumstances_is_no_answer() {
+    let desk = TestHome::with_model();
+    let herbs = "---\ntitle: Herbs that thrive in deep shade\n---\n# Herbs that thrive in deep shade\n\nA herb for a window box \
+                 to the north must do without sun.\n\n## The tested list\n\n- Sweet woodruff spreads by runners.\n- Chervil \
+                 bolts in heat.\n- Mint needs a pot of its own.\n\n## Planting\n\nHerb pots are 20 cm wide.\n";
+    let barrels = "---\ntitle: Barrels\n---\n# Barrels\n\nEvaporation of a rain barrel is highest in June, when the air reaches \
+                   30 °C at noon. A rain barrel evaporates 12 litres of water in a summer.\n";
+    desk.write("garden/herbs.md", herbs);
+    desk.write("garden/barrels.md", barrels);
+    let folder = desk.path("garden").display().to_string();
+    let told = desk
+        .ibid(&[
+            "Which herbs thrive in a window box?",
+            "--folder",
+            &folder,
+            "--model",
+            "none",
+            "-q",
+        ])
+        .out;
+    for herb in ["Sweet woodruff", "Chervil", "Mint"] {
+        assert!(short(&told).contains(herb), "{herb}: {told}");
+    }
+    let asked = "How much water does a rain barrel evaporate?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
+    assert!(short(&told).contains("12 litres") && !short(&told).contains("30 °C"), "{told}");
+}
+
+#[test]
 fn a_row_of_another_number_is_not_told() {
     let table = "| Lamp | Weight |\n| --- | --- |\n| Lumo 7 | 3 kg |\n| Lumo 8 | 4 kg |";
     let asked = |number: u32| {

@@ -65,14 +65,10 @@ pub struct Usage {
     /// Tokens received from models, including reasoning.
     pub tokens_out: u64,
     /// Those of `tokens_out` that models spent on reasoning, as far as their services count it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub tokens_reasoning: u64,
     /// US dollars; `None` while any price is unknown.
     pub usd: Option<f64>,
-}
-
-fn is_zero(tokens: &u64) -> bool {
-    *tokens == 0
 }
 
 impl Usage {

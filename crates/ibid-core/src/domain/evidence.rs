@@ -65,7 +65,7 @@ impl Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
-    /// No evidence.
+    /// No evidence, or no sentence of the report on it.
     Open,
     /// Evidence, but weak or from a single domain.
     Partial,

@@ -78,3 +78,8 @@ pub use table::{Table, TableRow};
 pub use thread::{Approval, IntakeDecision, TopicRelation};
 pub use untrusted::Untrusted;
 pub use work::Work;
+
+/// Whether a field that is left out of JSON has the value that it is read as.
+fn is_default<T: Default + PartialEq>(it: &T) -> bool {
+    *it == T::default()
+}

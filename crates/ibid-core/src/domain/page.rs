@@ -264,12 +264,8 @@ pub struct Sentence {
     /// Page number of the printed document, from 1 (PDF).
     pub page: Option<u32>,
     /// The level of a heading, from 1; 0 where the document gives none, and for other kinds.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub level: u8,
-}
-
-fn is_zero(level: &u8) -> bool {
-    *level == 0
 }
 
 /// A document that has been read: clean text in numbered sentences, identified by its content hash.

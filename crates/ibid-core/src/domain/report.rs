@@ -230,7 +230,7 @@ pub struct ConflictSide {
     pub weight: f32,
 }
 
-/// A disagreement between sources.
+/// Sources that disagree, or speak of different cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conflict {
     /// The subject.
@@ -244,6 +244,13 @@ pub struct Conflict {
     /// The kind of that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<ConflictCause>,
+}
+
+impl Conflict {
+    /// Whether the sides deny each other: those that speak of different cases may all hold.
+    pub fn is_disagreement(&self) -> bool {
+        self.cause != Some(ConflictCause::Cases)
+    }
 }
 
 /// The kind of a likely reason of a conflict.
@@ -287,7 +294,7 @@ pub struct MethodNote {
     /// Pages read.
     pub pages_read: u32,
     /// Pages that earlier runs of the thread, or a run with nearly the same question, had read.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub pages_known: u32,
     /// Pages that could not be read, with the reason.
     pub pages_failed: Vec<(String, String)>,
@@ -312,10 +319,6 @@ pub struct MethodNote {
     pub stop: StopReason,
     /// The result of the evidence gate.
     pub gate: GateVerdict,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// What a follow-up is based on.

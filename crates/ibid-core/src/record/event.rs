@@ -236,7 +236,7 @@ pub enum Event {
     /// An item is still open; the next round searches for this.
     #[serde(rename = "gap.found")]
     GapFound { item: ItemId, gap: String, gap_query: String },
-    /// Sources disagree.
+    /// Sources disagree, or speak of different cases.
     #[serde(rename = "conflict.found")]
     ConflictFound { conflict: Conflict },
     /// A language model answered. Tokens are `null` if the provider does not count them, the cost if the price

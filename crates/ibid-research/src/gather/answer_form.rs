@@ -7,6 +7,7 @@ use crate::page_set::PageSet;
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
+use ibid_core::domain::words::tokens;
 use ibid_core::domain::{
     BlockKind, Brief, ChecklistItem, Coverage, Evidence, EvidenceStore, Page, QuestionKind,
 };
@@ -44,7 +45,8 @@ pub(super) fn check_answer_form(
             }
             AnswerForm::Steps => (!tells_steps(&found, page)).then_some(&words.steps),
             AnswerForm::Code => {
-                (!found.iter().any(|it| page(it).is_some_and(has_code))).then_some(&words.code)
+                let has_code = |it: &&Evidence| page(it).is_some_and(has_code) || is_command(it);
+                (!found.iter().any(has_code)).then_some(&words.code)
             }
         });
         let Some(lacks) = lacks else {
@@ -114,6 +116,13 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
         listed || cues.is_some_and(|cues| cues.any_in(&text))
     };
     found.iter().filter(is_step).count() >= MIN_STEPS
+}
+
+/// Whether evidence tells what to type: "Run terraform init".
+fn is_command(it: &Evidence) -> bool {
+    const TYPING: [&str; 4] = ["run", "type", "enter", "execute"];
+    let words = tokens(it.passage.text().expose());
+    words.first().is_some_and(|word| TYPING.contains(&word.text.as_str()))
 }
 
 fn has_code(page: &Page) -> bool {

@@ -67,11 +67,12 @@ pub(super) async fn run_dispatch(
     supervisor.units.clear();
     for unit in &mut units {
         supervisor.give_unrecorded(unit);
+        let own = take_unrecorded(unit, &mut unrecorded, team);
         let kept = unit.recorded_findings(team);
         let beyond = (0..unit.findings.len()).filter(|at| !kept.contains(at));
         unrecorded.extend(beyond.map(|at| unit.findings[at].clone()));
         for at in &kept {
-            let finding = unit.findings[*at].clone();
+            let finding = &unit.findings[*at];
             // Several researchers may have found it on the same page; it is one record.
             let said = |it: &Evidence| {
                 it.source == finding.source
@@ -82,15 +83,11 @@ pub(super) async fn run_dispatch(
                 continue;
             }
             new += 1;
-            weigh::add_evidence(
-                research.ctx.log,
-                Some(&unit.id),
-                &mut research.state.notes,
-                finding,
-            );
+            let (log, notes) = (research.ctx.log, &mut research.state.notes);
+            weigh::add_evidence(log, Some(&unit.id), notes, finding.clone());
         }
         let notes = &research.state.notes;
-        let found = unit.findings.iter();
+        let found = unit.findings[..own].iter();
         supervisor
             .raw
             .extend(found.map(|finding| supervisor_notes::raw_note(&unit.id, finding, notes)));
@@ -108,6 +105,18 @@ pub(super) async fn run_dispatch(
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
     Ok(Some(DispatchOutcome { new, ended }))
+}
+
+/// Gives a researcher what is beyond the share of those before it, as far as its own has room. Returns how many findings were its own.
+fn take_unrecorded(
+    unit: &mut Researcher,
+    unrecorded: &mut Vec<Evidence>,
+    team: &SupervisorSettings,
+) -> usize {
+    let own = unit.findings.len();
+    let room = (team.max_evidence_claims_per_research_unit as usize).saturating_sub(own);
+    unit.findings.extend(unrecorded.drain(..room.min(unrecorded.len())));
+    own
 }
 
 /// Checks between two turns whether the round must stop. If so, its researchers end with what they have.

@@ -48,6 +48,9 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
         found.retain(|it| !is_difference(&text[it.span.end..]));
     }
     let lower = asked.to_lowercase();
+    if !found.is_empty() && found.iter().all(|it| is_circumstance(&text[..it.span.start])) {
+        return 0.0;
+    }
     let mut of_another = false;
     if lower.contains("how much ") {
         let named = content_stems(asked);
@@ -104,6 +107,13 @@ fn is_difference(rest: &str) -> bool {
         .take(7)
         .collect();
     words.iter().any(|word| DIFFERENCES.contains(word))
+}
+
+/// Whether a figure after `before` belongs to the circumstances: "it is highest in summer, when evaporation reaches 4 mm".
+fn is_circumstance(before: &str) -> bool {
+    const LEADS: [&str; 6] = ["when ", "whenever ", "if ", "unless ", "because ", "although "];
+    let clause = before.rsplit([',', ';', ':']).next().unwrap_or_default().trim_start();
+    LEADS.iter().any(|lead| clause.starts_with(lead))
 }
 
 /// Whether "how much" asks for the amount of a thing, as of "rain", and not how much something costs or is.
@@ -178,6 +188,10 @@ mod tests {
                 > rain("Runoff held 0.42 mg of phosphorus per litre.")
         );
         assert!(rain("A roof keeps 30 mm of water.") > rain("It has 10 cm of substrate."));
+        assert!(
+            rain("A roof keeps half of it in summer, 30 mm in June.")
+                > rain("It keeps most in summer, when evaporation reaches 4 mm a day.")
+        );
         let sleep = |text| quantity_fit("How much sleep do adults need?", text, false);
         assert!(sleep("Adults need 7 to 9 hours of sleep.") > sleep("A nap takes 20 minutes."));
         let salt = |text| quantity_fit("How much salt does seawater contain?", text, false);

@@ -59,20 +59,20 @@ pub(crate) fn begin_with_first_step(draft: &mut ReportDraft) {
     }
 }
 
-/// The steps in the order of the one page that all of them cite, and the other lines. `None` for few steps, and for steps of several
-/// pages.
+/// The steps in the order of the one page that all of them cite, with those that the lines left out between them or next to them, and
+/// the other lines. `None` for few steps, and for steps of several pages.
 fn in_page_order(
     lines: &[DraftLine],
     notes: &EvidenceStore,
 ) -> Result<Option<(Vec<DraftLine>, Vec<DraftLine>)>> {
     let mut others: Vec<DraftLine> = Vec::new();
-    let mut steps: Vec<(&Evidence, &DraftLine)> = Vec::new();
+    let mut steps: Vec<(&Evidence, DraftLine)> = Vec::new();
     for line in lines {
         let fit = kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?;
         let first = line.evidence.first().copied();
         let cited = notes.evidence.iter().find(|it| Some(it.id) == first);
         match cited.filter(|_| fit >= MIN_STEP_FIT) {
-            Some(evidence) => steps.push((evidence, line)),
+            Some(evidence) => steps.push((evidence, line.clone())),
             None => others.push(line.clone()),
         }
     }
@@ -80,8 +80,52 @@ fn in_page_order(
     if steps.len() < MIN_STEPS || !steps.iter().all(one_page) {
         return Ok(None);
     }
+    let left_out = steps_left_out(lines, &steps, notes)?;
+    steps.extend(left_out);
     steps.sort_by_key(|step| step.0.passage.first());
-    Ok(Some((steps.into_iter().map(|step| step.1.clone()).collect(), others)))
+    Ok(Some((steps.into_iter().map(|step| step.1).collect(), others)))
+}
+
+/// The steps of the page of `steps` that no line cites, between them or next to them: a list without one of its steps is wrong.
+fn steps_left_out<'n>(
+    lines: &[DraftLine],
+    steps: &[(&Evidence, DraftLine)],
+    notes: &'n EvidenceStore,
+) -> Result<Vec<(&'n Evidence, DraftLine)>> {
+    let first = |it: &Evidence| it.passage.first();
+    let last = |it: &Evidence| it.passage.last();
+    let mut found: Vec<&Evidence> = Vec::new();
+    for it in notes.evidence.iter().filter(|it| it.passage.page() == steps[0].0.passage.page()) {
+        let is_cited = lines.iter().any(|line| line.evidence.contains(&it.id));
+        let overlaps = |other: &Evidence| first(it) <= last(other) && first(other) <= last(it);
+        let is_told =
+            steps.iter().any(|step| overlaps(step.0)) || found.iter().any(|it| overlaps(it));
+        let fit = kind_fit(QuestionKind::HowTo, "", &it.claim, &spaced(&it.claim))?;
+        if !is_cited && !is_told && fit >= MIN_STEP_FIT {
+            found.push(it);
+        }
+    }
+    found.sort_by_key(|it| first(it));
+    let mut from = steps.iter().map(|step| first(step.0)).min().unwrap_or_default();
+    let mut to = steps.iter().map(|step| last(step.0)).max().unwrap_or_default();
+    let mut taken: Vec<&Evidence> = Vec::new();
+    for it in &found {
+        if first(it) >= from && first(it) <= to + 1 {
+            to = to.max(last(it));
+            taken.push(it);
+        }
+    }
+    for it in found.iter().rev() {
+        if first(it) < from && last(it) + 1 >= from {
+            from = first(it);
+            taken.push(it);
+        }
+    }
+    let as_line = |it: &'n Evidence| {
+        let line = DraftLine { text: it.claim.clone(), evidence: vec![it.id] };
+        (it, line)
+    };
+    Ok(taken.into_iter().map(as_line).collect())
 }
 
 #[cfg(test)]
@@ -123,6 +167,11 @@ mod tests {
         let (ordered, others) = in_page_order(&lines, &notes).unwrap().unwrap();
         assert_eq!(texts(ordered), [sentences[0], sentences[1], sentences[2]]);
         assert_eq!(texts(others), ["An oak grows for two hundred years."]);
+        // A step that the lines left out is told.
+        notes.evidence[1].claim = sentences[1].to_owned();
+        let ends = [line(1, sentences[0]), line(3, sentences[2]), line(4, sentences[3])];
+        let (ordered, _) = in_page_order(&ends, &notes).unwrap().unwrap();
+        assert_eq!(texts(ordered), sentences);
         // Two are no procedure, and steps of two pages have no order that a page gives.
         assert_eq!(in_page_order(&lines[..2], &notes).unwrap(), None);
         lines.push(line(9, "Water the tree."));

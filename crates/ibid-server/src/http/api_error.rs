@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::request::{FieldError, ResearchRequest};
+use crate::request::{FieldError, ResearchRequest, caller_message};
 use crate::view::format::sentence;
 use ibid::app::commands::CommandRefusal;
 use ibid_core::{Error, ErrorKind};
@@ -157,13 +157,7 @@ impl From<Error> for ApiError {
             matches!(error.kind(), ErrorKind::Usage | ErrorKind::Exhausted | ErrorKind::Cancelled);
         let message = match error.kind() {
             ErrorKind::NotFound => "not found".to_owned(),
-            // Fields are validated as flags; remove the flag's name from the message.
-            _ if is_public => {
-                let message = error.public_message();
-                let of_flag = message.strip_prefix("flag ");
-                let what = of_flag.and_then(|rest| rest.split_once(": "));
-                what.map_or_else(|| message.clone(), |(_, what)| what.to_owned())
-            }
+            _ if is_public => caller_message(&error),
             ErrorKind::Transient => "temporarily unavailable".to_owned(),
             _ => "internal error; see the server's log".to_owned(),
         };

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::protocol::{McpResult, complete_result};
+use crate::request::caller_message;
 use ibid_core::domain::{Claim, CoverageRow, Hit, OutputMode, Report, SectionLayout};
 use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, ErrorKind, Result};
@@ -140,8 +141,8 @@ pub(super) fn result_json(result: McpToolResult) -> Value {
             );
             let text = match (is_internal, fault.hint()) {
                 (true, _) => "temporarily unavailable".to_owned(),
-                (false, Some(hint)) => format!("{}; {hint}", fault.public_message()),
-                (false, None) => fault.public_message(),
+                (false, Some(hint)) => format!("{}; {hint}", caller_message(&fault)),
+                (false, None) => caller_message(&fault),
             };
             json!({"content": [{"type": "text", "text": text}], "isError": true})
         }

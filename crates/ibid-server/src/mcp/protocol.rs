@@ -1,6 +1,7 @@
 //! Conversions between this program's types and those of the protocol.
 use rmcp::ErrorData;
 
+use crate::request::caller_message;
 use ibid_core::{Error, ErrorKind};
 
 /// The result of a protocol handler.
@@ -9,7 +10,7 @@ pub(super) type McpResult<T> = std::result::Result<T, ErrorData>;
 /// Converts an error to an MCP error.
 pub(super) fn to_error_data(error: &Error) -> ErrorData {
     match error.kind() {
-        ErrorKind::Usage => ErrorData::invalid_params(error.public_message(), None),
+        ErrorKind::Usage => ErrorData::invalid_params(caller_message(error), None),
         ErrorKind::NotFound => ErrorData::resource_not_found("not found", None),
         _ => ErrorData::internal_error("temporarily unavailable", None),
     }

@@ -40,7 +40,7 @@ pub(super) fn check_turns(turns: &[DialogueTurn]) -> std::result::Result<(), Str
         let sides = [&turn.system, &turn.assistant, &turn.user];
         let mut texts = sides.iter().filter_map(|side| side.as_deref());
         if texts.clone().all(|text| text.trim().is_empty()) {
-            return Err(format!("{DIALOGUE}[{nth}] is empty; it needs system, assistant or user"));
+            return Err(format!("{DIALOGUE}[{nth}] has no text in system, assistant or user"));
         }
         let lengths = texts.by_ref().map(|text| text.chars().count());
         if let Some(length) = lengths.max().filter(|length| *length > MAX_TEXT_CHARS) {

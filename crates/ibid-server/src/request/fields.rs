@@ -31,6 +31,13 @@ pub(crate) struct FieldError {
     pub(crate) hint: Option<String>,
 }
 
+/// The message of an error for a caller. Fields are validated as flags, whose names it does not have: "flag breadth: breadth must be …".
+pub(crate) fn caller_message(error: &Error) -> String {
+    let message = error.public_message();
+    let what = message.strip_prefix("flag ").and_then(|rest| rest.split_once(": "));
+    what.map_or_else(|| message.clone(), |(_, what)| what.to_owned())
+}
+
 impl FieldError {
     /// The error at `path`, which serde reports in the words of `fault`.
     fn new(path: &str, fault: &str) -> FieldError {

@@ -63,17 +63,35 @@ impl ResearchRequest {
         Ok(question)
     }
 
-    /// Builds the question of a follow-up. `question` has this request's text, with the sources and settings of the earlier run.
+    /// Builds the question of a follow-up. `question` has this request's text, with the sources and settings of the earlier run; what
+    /// this request names takes their place.
     ///
     /// # Errors
-    /// Those of [`LoadedConfig::apply_flags`]; `Usage` for a model that is not offered.
+    /// Those of [`LoadedConfig::apply_flags`]; `Usage`, naming the field, for a folder, engine, date or model that cannot be used.
     pub(crate) fn to_follow_up(
         &self,
         mut question: Question,
         loaded: &LoadedConfig,
         served: &ServedResources,
+        today: Date,
     ) -> Result<Question> {
         loaded.apply_flags(&mut question)?;
+        if self.folders.is_some() {
+            question.folders = served.resolve_folders(self.folders.as_deref())?;
+        }
+        if self.only_local == Some(true) {
+            question.engines.clear();
+        } else if self.engines.is_some() {
+            let (named, settings) = (self.engine_names(), &loaded.settings);
+            question.engines = select_engines(&named, false, settings, false)
+                .map_err(|fault| with_field("engines", &fault))?;
+        }
+        let (since, until) = self.date_range(today)?;
+        question.since = since.or(question.since);
+        question.until = until.or(question.until);
+        question.domains = self.domains.clone().unwrap_or(question.domains);
+        question.not_domains = self.not_domains.clone().unwrap_or(question.not_domains);
+        question.context = self.context().or(question.context);
         if let Some(model) = &self.model {
             question.models = served.resolve_models(Some(model), &loaded.settings)?;
         }

@@ -129,10 +129,10 @@ impl RequestService {
             return request.to_question(&loaded, &self.served, today);
         };
         let row = self.caller_row(caller, followed).await?;
-        let today = today.to_string();
         let app = self.app_of(caller);
-        let follow_up = app.follow_up(&row.run_id, &text, &today).await?;
-        let mut question = request.to_follow_up(follow_up, &loaded, &self.served)?;
+        let follow_up = app.follow_up(&row.run_id, &text, &today.to_string()).await?;
+        let request = self.with_paths(caller, request)?;
+        let mut question = request.to_follow_up(follow_up, &loaded, &self.served, today)?;
         self.revalidate(&mut question, &loaded.settings)?;
         Ok(question)
     }

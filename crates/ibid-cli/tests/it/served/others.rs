@@ -146,6 +146,13 @@ async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
             assert!(!said.contains("salaries.md"), "{it}");
         }
     }
+    // What it names takes the place of what the run before it searched: here nothing.
+    let mut nowhere = on(&run);
+    nowhere["folders"] = json!([]);
+    nowhere["engines"] = json!([]);
+    let next = ended(&served, &bob, &nowhere).await;
+    let events = told(&served, &bob, next["id"].as_str().unwrap()).await;
+    assert!(!events.contains("search.started") && !events.contains("read.started"), "{events}");
     let it = asked(&served, "POST", "/v1/runs", Some(&bob), Some(&on(&only))).await;
     assert_eq!(it.status, 422, "{}", it.body);
     assert_eq!(it.json()["error"]["param"], "follows");

@@ -91,7 +91,9 @@ async fn the_gate_decides_and_its_reason_goes_back_to_the_supervisor() {
         };
         Ok(says.to_string())
     });
-    let (report, events) = researched(&world_of(&model), &asked(Strategy::Supervisor)).await;
+    let mut question = asked(Strategy::Supervisor);
+    question.method.team.max_evidence_claims_per_research_unit = 2;
+    let (report, events) = researched(&world_of(&model), &question).await;
     let report = report.unwrap();
     holds(&report);
     let prompts = prompts.lock().unwrap();

@@ -483,3 +483,27 @@ async fn a_model_that_declined_is_said_to_have_declined() {
     let of_weigh = why.iter().find(|it| it.0 == "weigh").map(|it| it.1.as_str());
     assert_eq!(of_weigh, Some("the model declined to answer"), "{why:?}");
 }
+
+#[tokio::test]
+async fn what_no_model_could_check_is_held_by_the_words_of_its_quotes() {
+    let stray = "Cork of the oak can also help to improve the look of a building or property.";
+    let model = Scripted::new(move |step, words| match step {
+        "write" => {
+            let bark = id_of(words, "bark of the cork oak").unwrap();
+            let mut said = well(step, words);
+            let sentences = said["sections"][0]["sentences"].as_array_mut().unwrap();
+            sentences.push(json!({"text": stray, "evidence": [bark]}));
+            Ok(said.to_string())
+        }
+        "verify" => {
+            Err(Error::new(ErrorKind::Exhausted, "the time limit of the budget is reached"))
+        }
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let told: Vec<&str> = report.claims().map(|it| it.text()).collect();
+    assert!(!told.iter().any(|text| text.contains("look of a building")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("bark of the cork oak")), "{told:?}");
+}

@@ -82,7 +82,7 @@ fn what_is_wrong_with_an_input_is_told_with_field_and_range() {
             "mode: unknown variant `essay`, expected one of `report`, `answer`, `evidence`",
         ),
         ("query", json!(" "), "question is empty"),
-        ("followUpDialogue", json!([{"user": ""}]), "followUpDialogue[0] is empty"),
+        ("followUpDialogue", json!([{"user": ""}]), "followUpDialogue[0] has no text"),
         ("followUpDialogue", json!("hello"), "followUpDialogue: invalid type: string \"hello\""),
     ] {
         let err = bad(field, value);

@@ -82,6 +82,9 @@ impl RelevanceScorer {
         if self.item_matchers.iter().any(|it| it.core && it.is_asked_by(heading)) {
             return WHOLE_QUESTION;
         }
+        if self.heads_list_of_title(heading, lines) {
+            return TITLE_ASPECT_WEIGHT;
+        }
         // "Tastes bitter" of "why does coffee taste bitter" may be all that there is besides the question word.
         let aspect = if self.aspect.is_empty() { question.clone() } else { self.aspect.clone() };
         let names = |term: &WeightedTerm| self.match_strength(term.id, &own) >= MIN_WORD_MATCH;
@@ -119,6 +122,19 @@ impl RelevanceScorer {
             return WHOLE_QUESTION;
         }
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
+    }
+
+    /// Whether a heading says that the list of what the question asks for stands below it: "The list" on a page whose title names that.
+    fn heads_list_of_title(&self, heading: &str, lines: &PageSentences) -> bool {
+        let names =
+            |term: &WeightedTerm| self.match_strength(term.id, &lines.title) >= MIN_WORD_MATCH;
+        let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
+        let mut on_page: Vec<u32> = lines.title.iter().chain(opening).copied().collect();
+        on_page.sort_unstable();
+        tokens(heading).iter().any(|word| word.text == "list")
+            && self.aspect.len() > 1
+            && self.aspect.iter().all(names)
+            && self.coverage(&self.known_terms(&self.question), &on_page) >= MIN_HEADING_TOPIC
     }
 
     /// Whether a heading begins as the question does, "Why …", and has its most telling word.

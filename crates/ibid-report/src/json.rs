@@ -121,7 +121,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
 fn shorten_numbers(it: &mut Value) {
     match it {
         Value::Number(number) => {
-            let single = number.as_f64().filter(|_| number.is_f64()).map(|it| (it, it as f32));
+            let single = number.as_f64().filter(|it| it.fract() != 0.0).map(|it| (it, it as f32));
             let single = single.filter(|(it, single)| f64::from(*single) == *it);
             if let Some(short) =
                 single.and_then(|(_, single)| single.to_string().parse::<f64>().ok())

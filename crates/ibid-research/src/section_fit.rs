@@ -214,17 +214,20 @@ fn keep_comparable_lines(
     };
     draft.findings.retain(|finding| compares(&finding.0));
     let is_of = |nth: usize, line: &DraftLine| {
-        let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+        let mut cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
         let of_page = |it: &Evidence| {
             let title = notes.source(it.source).map(|source| named(&source.title));
             let quoted = it.quotes().any(|quote| named(quote.text().expose()).contains(&nth));
             quoted || title.is_some_and(|title| title.contains(&nth))
         };
-        named(&line.text).contains(&nth) || cited.into_iter().any(of_page)
+        named(&line.text).contains(&nth) || cited.any(of_page)
     };
     for section in &mut draft.sections {
         let is_on_one = section.item.is_some_and(|item| scorer.is_side(item));
-        let side = named(&section.title).first().copied().filter(|_| is_on_one);
+        let side = match named(&section.title)[..] {
+            [side] if is_on_one => Some(side),
+            _ => None,
+        };
         let fits = |line: &DraftLine| compares(line) && side.is_none_or(|nth| is_of(nth, line));
         if !is_on_one || section.paragraphs.iter().flatten().any(fits) {
             retain_lines(section, fits);

@@ -164,7 +164,7 @@ impl<'a> Quotes<'a> {
         Ok(faulty)
     }
 
-    /// Whether the words of the quotes hold a line that no model has judged: nearly all of its own are theirs.
+    /// Whether the quotes have nearly all content words of a line that no model has judged, and its words say no more than theirs.
     fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
         let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
         let there: BTreeSet<String> = quoted.iter().flat_map(|it| content_stems(it)).collect();

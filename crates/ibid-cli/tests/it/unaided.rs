@@ -347,7 +347,8 @@ fn a_list_is_of_what_the_title_names_and_a_figure_of_the_circumstances_is_no_ans
     let desk = TestHome::with_model();
     let herbs = "---\ntitle: Herbs that thrive in deep shade\n---\n# Herbs that thrive in deep shade\n\nA herb for a window box \
                  to the north must do without sun.\n\n## The tested list\n\n- Sweet woodruff spreads by runners.\n- Chervil \
-                 bolts in heat.\n- Mint needs a pot of its own.\n\n## Planting\n\nHerb pots are 20 cm wide.\n";
+                 bolts in heat.\n- Mint needs a pot of its own.\n\n## Our mailing list\n\n- Offers come on Monday.\n- You may \
+                 leave at any time.\n";
     let barrels = "---\ntitle: Barrels\n---\n# Barrels\n\nEvaporation of a rain barrel is highest in June, when the air reaches \
                    30 °C at noon. A rain barrel evaporates 12 litres of water in a summer.\n";
     desk.write("garden/herbs.md", herbs);
@@ -366,6 +367,7 @@ fn a_list_is_of_what_the_title_names_and_a_figure_of_the_circumstances_is_no_ans
     for herb in ["Sweet woodruff", "Chervil", "Mint"] {
         assert!(short(&told).contains(herb), "{herb}: {told}");
     }
+    assert!(!told.contains("Offers come"), "{told}");
     let asked = "How much water does a rain barrel evaporate?";
     let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
     assert!(short(&told).contains("12 litres") && !short(&told).contains("30 °C"), "{told}");

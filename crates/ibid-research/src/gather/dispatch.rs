@@ -107,7 +107,7 @@ pub(super) async fn run_dispatch(
     Ok(Some(DispatchOutcome { new, ended }))
 }
 
-/// Gives a researcher what is beyond the share of those before it, as far as its own has room. Returns how many findings were its own.
+/// Gives a researcher findings that those before it had no room for, as far as it has. Returns how many findings were its own.
 fn take_unrecorded(
     unit: &mut Researcher,
     unrecorded: &mut Vec<Evidence>,

@@ -5,7 +5,7 @@ use crate::draft::LikelyReason;
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
-use ibid_core::domain::words::{Token, is_stop_word, tokens};
+use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 use ibid_core::domain::{ConflictCause, Source};
 
 /// One side of a conflict on figures.
@@ -108,7 +108,7 @@ fn is_study(word: &str) -> bool {
         "report",
         "interview",
     ];
-    STUDIES.contains(&word)
+    STUDIES.iter().any(|it| stem(it) == stem(word))
 }
 
 /// A case from the beginning of a sentence, for the middle of one: "In" is "in".
@@ -325,6 +325,7 @@ mod tests {
         );
         assert_eq!(case_of("Green roofs do not save heating energy."), None);
         assert_eq!(case_of("Green roofs saved 8 % of it in a trial of 40 houses."), None);
+        assert_eq!(case_of("In two trials of 40 houses, green roofs saved 8 % of it."), None);
         assert_eq!(uncapitalised("In buildings"), "in buildings");
     }
 

@@ -1,6 +1,7 @@
 //! Puts the steps that a model wrote into the order of their page.
 use ibid_core::Result;
-use ibid_core::domain::{Evidence, EvidenceStore, QuestionKind, SectionLayout};
+use ibid_core::domain::{Evidence, EvidenceId, EvidenceStore, ItemId, QuestionKind, SectionLayout};
+use std::collections::BTreeSet;
 
 use crate::draft::{DraftLine, DraftSection, ReportDraft};
 use crate::heuristic::answer_shape::kind_fit;
@@ -21,11 +22,14 @@ pub(super) fn order_steps(
     scorer: &mut RelevanceScorer,
 ) -> Result<()> {
     let mut beside: Vec<DraftLine> = Vec::new();
+    let lines = sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let cited: BTreeSet<EvidenceId> = lines.flat_map(|line| line.evidence.clone()).collect();
     for section in sections.iter_mut() {
         let Some(item) = section.item else { continue };
         let kind = scorer.part_question(item).map_or(kind, |part| part.0);
         if kind == QuestionKind::HowTo
-            && let Some((steps, others)) = in_page_order(&section.paragraphs.concat(), notes)?
+            && let Some((steps, others)) =
+                in_page_order(&section.paragraphs.concat(), notes, (item, &cited))?
         {
             section.paragraphs = vec![steps];
             section.layout = SectionLayout::Steps;
@@ -59,11 +63,12 @@ pub(crate) fn begin_with_first_step(draft: &mut ReportDraft) {
     }
 }
 
-/// The steps in the order of the one page that all of them cite, with those that the lines left out between them or next to them, and
-/// the other lines. `None` for few steps, and for steps of several pages.
+/// The steps in the order of the one page that all of them cite, with the steps that the lines leave out between or beside them, and the
+/// other lines. `None` for few steps, and for steps of several pages.
 fn in_page_order(
     lines: &[DraftLine],
     notes: &EvidenceStore,
+    (item, cited): (ItemId, &BTreeSet<EvidenceId>),
 ) -> Result<Option<(Vec<DraftLine>, Vec<DraftLine>)>> {
     let mut others: Vec<DraftLine> = Vec::new();
     let mut steps: Vec<(&Evidence, DraftLine)> = Vec::new();
@@ -80,28 +85,29 @@ fn in_page_order(
     if steps.len() < MIN_STEPS || !steps.iter().all(one_page) {
         return Ok(None);
     }
-    let left_out = steps_left_out(lines, &steps, notes)?;
+    let left_out = steps_left_out(&steps, notes, (item, cited))?;
     steps.extend(left_out);
     steps.sort_by_key(|step| step.0.passage.first());
     Ok(Some((steps.into_iter().map(|step| step.1).collect(), others)))
 }
 
-/// The steps of the page of `steps` that no line cites, between them or next to them: a list without one of its steps is wrong.
+/// The steps of the page of `steps` that are on `item` and not `cited`, between them or next to them: a list without one of its steps is
+/// wrong.
 fn steps_left_out<'n>(
-    lines: &[DraftLine],
     steps: &[(&Evidence, DraftLine)],
     notes: &'n EvidenceStore,
+    (item, cited): (ItemId, &BTreeSet<EvidenceId>),
 ) -> Result<Vec<(&'n Evidence, DraftLine)>> {
     let first = |it: &Evidence| it.passage.first();
     let last = |it: &Evidence| it.passage.last();
     let mut found: Vec<&Evidence> = Vec::new();
     for it in notes.evidence.iter().filter(|it| it.passage.page() == steps[0].0.passage.page()) {
-        let is_cited = lines.iter().any(|line| line.evidence.contains(&it.id));
+        let is_free = it.items.contains(&item) && !cited.contains(&it.id);
         let overlaps = |other: &Evidence| first(it) <= last(other) && first(other) <= last(it);
         let is_told =
             steps.iter().any(|step| overlaps(step.0)) || found.iter().any(|it| overlaps(it));
         let fit = kind_fit(QuestionKind::HowTo, "", &it.claim, &spaced(&it.claim))?;
-        if !is_cited && !is_told && fit >= MIN_STEP_FIT {
+        if is_free && !is_told && fit >= MIN_STEP_FIT {
             found.push(it);
         }
     }
@@ -130,7 +136,7 @@ fn steps_left_out<'n>(
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::{Block, BlockKind, EvidenceId, Page, PageDraft};
+    use ibid_core::domain::{Block, BlockKind, Page, PageDraft};
 
     use super::*;
     use crate::test_support;
@@ -164,18 +170,22 @@ mod tests {
             line(2, sentences[1]),
         ];
         let texts = |lines: Vec<DraftLine>| lines.into_iter().map(|it| it.text).collect::<Vec<_>>();
-        let (ordered, others) = in_page_order(&lines, &notes).unwrap().unwrap();
+        let cited = |lines: &[DraftLine]| lines.iter().flat_map(|it| it.evidence.clone()).collect();
+        let order = |lines: &[DraftLine], notes: &EvidenceStore| {
+            in_page_order(lines, notes, (ItemId::new(1), &cited(lines))).unwrap()
+        };
+        let (ordered, others) = order(&lines, &notes).unwrap();
         assert_eq!(texts(ordered), [sentences[0], sentences[1], sentences[2]]);
         assert_eq!(texts(others), ["An oak grows for two hundred years."]);
         // A step that the lines left out is told.
         notes.evidence[1].claim = sentences[1].to_owned();
         let ends = [line(1, sentences[0]), line(3, sentences[2]), line(4, sentences[3])];
-        let (ordered, _) = in_page_order(&ends, &notes).unwrap().unwrap();
+        let (ordered, _) = order(&ends, &notes).unwrap();
         assert_eq!(texts(ordered), sentences);
         // Two are no procedure, and steps of two pages have no order that a page gives.
-        assert_eq!(in_page_order(&lines[..2], &notes).unwrap(), None);
+        assert_eq!(order(&lines[..2], &notes), None);
         lines.push(line(9, "Water the tree."));
-        assert_eq!(in_page_order(&lines, &notes).unwrap(), None);
+        assert_eq!(order(&lines, &notes), None);
     }
 
     #[test]

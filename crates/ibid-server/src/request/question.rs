@@ -63,8 +63,8 @@ impl ResearchRequest {
         Ok(question)
     }
 
-    /// Builds the question of a follow-up. `question` has this request's text, with the sources and settings of the earlier run; what
-    /// this request names takes their place.
+    /// Builds the question of a follow-up. `question` has this request's text, with the sources and settings of the earlier run; the
+    /// fields of this request take their place.
     ///
     /// # Errors
     /// Those of [`LoadedConfig::apply_flags`]; `Usage`, naming the field, for a folder, engine, date or model that cannot be used.
@@ -90,6 +90,7 @@ impl ResearchRequest {
         question.since = since.or(question.since);
         question.until = until.or(question.until);
         question.domains = self.domains.clone().unwrap_or(question.domains);
+        check_date_order("", question.since.as_deref(), question.until.as_deref())?;
         question.not_domains = self.not_domains.clone().unwrap_or(question.not_domains);
         question.context = self.context().or(question.context);
         if let Some(model) = &self.model {
@@ -99,6 +100,10 @@ impl ResearchRequest {
         question.lang = self.lang()?.or(question.lang);
         question.clarify = self.ask.unwrap_or_default();
         question.approve = self.requires_approval();
+        question.dialogue = self.dialogue();
+        if let Some(PlanChoice::Provided(plan)) = &self.plan {
+            question.given = Some(Box::new(plan.provided_plan(&question)?));
+        }
         Ok(question)
     }
 

@@ -52,12 +52,12 @@ impl RequestService {
         let served = &self.served;
         let is_served = |text: &String| served.folders.iter().any(|path| path == Path::new(text));
         let is_known = |text: &String| resolve(settings, std::slice::from_ref(text)).is_ok();
-        let searches = |it: &Question| !it.folders.is_empty() || !it.engines.is_empty();
-        // A follow-up that names no folder and no engine is answered from what its thread has read.
-        let may_search = searches(question);
+        let has_sources = |it: &Question| !it.folders.is_empty() || !it.engines.is_empty();
+        // A follow-up that names no folder and no engine goes by the web pages that its thread has read.
+        let had_sources = has_sources(question);
         question.folders.retain(is_served);
         question.engines.retain(is_known);
-        if may_search && !searches(question) {
+        if had_sources && !has_sources(question) {
             let what = "follows: nothing that run searched is still served here";
             return Err(Error::new(ErrorKind::Usage, what)
                 .with_hint("ask a new question without `follows`"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::spending::SpendGrant;
 use super::{App, models};
-use ibid_core::domain::work::registrable_domain;
+use ibid_core::domain::work::{is_within_domains, registrable_domain};
 use ibid_core::domain::{
     Brief, DialogueTurn, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source,
     SourceKind, ThreadContext, TopicRelation, UrlProvenance, Usage,
@@ -196,6 +196,7 @@ pub(super) async fn reusable_sources(
                 // Local documents of a run without folders come from providers of an embedding program.
                 let had_folders = !run_folders(store, &thread.run).await?.is_empty();
                 sources.retain(|source| !had_folders || is_searched(source, &question.folders));
+                sources.retain(|source| is_within_filters(source, question));
                 Ok(sources)
             };
             journal.prior_sources(sources).await
@@ -205,6 +206,19 @@ pub(super) async fn reusable_sources(
             None => Ok(Vec::new()),
         },
     }
+}
+
+/// Whether a source is of the domains and, where its date is known, of the days that a question names.
+fn is_within_filters(source: &Source, question: &Question) -> bool {
+    let date = source.date.as_deref();
+    let is_early = date.zip(question.since.as_deref()).is_some_and(|(date, since)| date < since);
+    let is_late = date.zip(question.until.as_deref()).is_some_and(|(date, until)| date > until);
+    // A file is of no domain.
+    let within = match source.url.starts_with("file:") {
+        true => question.domains.is_empty(),
+        false => is_within_domains(&source.url, &question.domains, &question.not_domains),
+    };
+    within && !is_early && !is_late
 }
 
 /// The `file:` URL that a source was read at, if it is a document of a folder.

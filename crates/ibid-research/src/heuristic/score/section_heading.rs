@@ -8,7 +8,7 @@ use crate::thresholds::{
     MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
     MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
 };
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{Evidence, Page, QuestionKind, SourceId};
 
 use super::item_matchers::ItemMatcher;
@@ -131,7 +131,24 @@ impl RelevanceScorer {
         let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
         let mut on_page: Vec<u32> = lines.title.iter().chain(opening).copied().collect();
         on_page.sort_unstable();
-        tokens(heading).iter().any(|word| word.text == "list")
+        const PLAIN: [&str; 9] = [
+            "full",
+            "complete",
+            "whole",
+            "short",
+            "tested",
+            "reliable",
+            "proven",
+            "recommended",
+            "best",
+        ];
+        let is_plain = |word: &Token| is_stop_word(&word.text) || PLAIN.contains(&&*word.text);
+        let words = tokens(heading);
+        // "Mailing list" and "price list" are other lists.
+        words
+            .split_last()
+            .is_some_and(|(last, rest)| last.text == "list" && rest.iter().all(is_plain))
+            && self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::List)
             && self.aspect.len() > 1
             && self.aspect.iter().all(names)
             && self.coverage(&self.known_terms(&self.question), &on_page) >= MIN_HEADING_TOPIC

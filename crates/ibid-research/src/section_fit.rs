@@ -11,7 +11,7 @@ use ibid_core::domain::{
     OpenItem, QuestionKind, SectionLayout,
 };
 
-use super::draft::{DraftLine, DraftSection, ReportDraft};
+use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::heuristic::lexicon::sentence_case;
 use super::heuristic::plan::comparison_sides;
 use super::heuristic::score::RelevanceScorer;
@@ -55,7 +55,11 @@ pub(crate) fn remove_unfit_lines(
     draft.introduction.retain(|line| keeps_subject(brief, notes, line));
     // Code tells of other editions without naming the subject again.
     if !draft.conclusion_by_code {
-        draft.conclusion.retain(|line| keeps_subject(brief, notes, line));
+        let conflicts = &draft.conflicts;
+        draft.conclusion.retain(|line| {
+            keeps_subject(brief, notes, line)
+                && !conflicts.iter().any(|it| takes_one_side(it, line))
+        });
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     drop_repeated_sections(draft, scorer);
@@ -112,6 +116,12 @@ fn all_lines(draft: &ReportDraft) -> impl Iterator<Item = &DraftLine> {
 fn retain_lines(section: &mut DraftSection, mut keep: impl FnMut(&DraftLine) -> bool) {
     section.paragraphs.iter_mut().for_each(|paragraph| paragraph.retain(&mut keep));
     section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+}
+
+/// Whether a line repeats one side of a conflict and cites nothing else: it would conclude what the sources dispute.
+fn takes_one_side(conflict: &DraftConflict, line: &DraftLine) -> bool {
+    let is_of = |side: &DraftLine| line.evidence.iter().all(|id| side.evidence.contains(id));
+    !line.evidence.is_empty() && conflict.sides.iter().any(|side| is_of(&side.1))
 }
 
 /// Whether a line names each subject of the question that all its quotes name: "a drain design retained 70 %" is told of a green roof.
@@ -246,7 +256,6 @@ fn words(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draft::DraftConflict;
     use crate::plan_from_brief;
     use crate::test_support;
 
@@ -351,6 +360,23 @@ mod tests {
         let mut draft = test_support::draft(std::slice::from_ref(&rain), vec![of_cool]);
         settle("Compare green roofs with cool roofs", &mut draft, &mut []);
         assert_eq!(texts(&draft), ["Cool roofs reflect the sun and hold back no rain."]);
+    }
+
+    #[test]
+    fn a_conclusion_takes_no_side_of_what_is_disputed() {
+        let sides = [line(1, "It retained 63 % of rain."), line(2, "It retained 56 % of rain.")];
+        let both = DraftLine {
+            text: "It retained 56 to 63 % of rain.".to_owned(),
+            evidence: vec![EvidenceId::new(1), EvidenceId::new(2)],
+        };
+        let told = sides.clone().map(|side| ("it".to_owned(), side));
+        let conflict = DraftConflict {
+            about: "rain".to_owned(),
+            item: ItemId::new(1),
+            sides: told.to_vec(),
+            likely: None,
+        };
+        assert!(takes_one_side(&conflict, &sides[0]) && !takes_one_side(&conflict, &both));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
-use ibid_core::domain::words::{content_stems, stem_overlap};
+use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode, QuestionKind};
 use ibid_core::ports::RoleModel;
 
@@ -167,10 +167,7 @@ impl<'a> Quotes<'a> {
     /// Whether the quotes have nearly all content words of a line that no model has judged, and its words say no more than theirs.
     fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
         let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
-        let there: BTreeSet<String> = quoted.iter().flat_map(|it| content_stems(it)).collect();
-        let own: BTreeSet<String> = content_stems(&line.text).into_iter().collect();
-        let held = own.iter().filter(|stem| there.contains(*stem)).count();
-        let is_held = held as f32 >= own.len() as f32 * MIN_HELD_WORDS;
+        let is_held = stem_overlap(&line.text, &quoted.join(" ")) >= MIN_HELD_WORDS;
         Ok(is_held && adds_no_words_to(&line.text, &quoted)?)
     }
 

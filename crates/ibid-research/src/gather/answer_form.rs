@@ -45,8 +45,8 @@ pub(super) fn check_answer_form(
             }
             AnswerForm::Steps => (!tells_steps(&found, page)).then_some(&words.steps),
             AnswerForm::Code => {
-                let has_code = |it: &&Evidence| page(it).is_some_and(has_code) || is_command(it);
-                (!found.iter().any(has_code)).then_some(&words.code)
+                let tells_code = |it: &&Evidence| page(it).is_some_and(has_code) || is_command(it);
+                (!found.iter().any(tells_code)).then_some(&words.code)
             }
         });
         let Some(lacks) = lacks else {

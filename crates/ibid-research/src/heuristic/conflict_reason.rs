@@ -90,7 +90,7 @@ fn case_of(text: &str) -> Option<&str> {
         .filter_map(|lead| text.rfind(lead))
         .max()
         .map(|at| text[at..].trim_start());
-    // "In a trial of 40 patients" says who was asked, and of all.
+    // "In a trial of 40 patients" names a study and no case.
     let is_case = |case: &&str| is_short(case) && !tokens(case).iter().any(|it| is_study(&it.text));
     opening.filter(is_case).or(ending.filter(is_case))
 }

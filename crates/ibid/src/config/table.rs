@@ -191,7 +191,7 @@ const AFTER_ROLES: &[Setting] = &[
     setting("top_n_chunks_per_source", SettingKind::Int(1, 100), "15", &[],
         "Passages weighed of each further source"),
     setting("max_refinement_iterations", SettingKind::Int(0, 10), "2", &[],
-        "Rounds for what the first draft lacks; without a writer, for what is still open"),
+        "Rounds after the first draft for what it lacks; without a model, for items that are still open"),
     setting("drafts", SettingKind::Int(1, 5), "1", &[],
         "Drafts of each section, which a verifier merges into one; only with a model"),
     setting("critique_rounds", SettingKind::Int(0, 2), "0", &[],

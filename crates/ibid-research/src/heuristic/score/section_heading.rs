@@ -124,13 +124,9 @@ impl RelevanceScorer {
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
     }
 
-    /// Whether a heading says that the list of what the question asks for stands below it: "The list" on a page whose title names that.
+    /// Whether a heading stands above the list that the title of its page names, and the question asks for that: "The list" under "Plants
+    /// that survive on a roof". "Mailing list" and "price list" are other lists.
     fn heads_list_of_title(&self, heading: &str, lines: &PageSentences) -> bool {
-        let names =
-            |term: &WeightedTerm| self.match_strength(term.id, &lines.title) >= MIN_WORD_MATCH;
-        let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
-        let mut on_page: Vec<u32> = lines.title.iter().chain(opening).copied().collect();
-        on_page.sort_unstable();
         const PLAIN: [&str; 9] = [
             "full",
             "complete",
@@ -144,13 +140,20 @@ impl RelevanceScorer {
         ];
         let is_plain = |word: &Token| is_stop_word(&word.text) || PLAIN.contains(&&*word.text);
         let words = tokens(heading);
-        // "Mailing list" and "price list" are other lists.
-        words
+        let is_list = words
             .split_last()
-            .is_some_and(|(last, rest)| last.text == "list" && rest.iter().all(is_plain))
-            && self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::List)
-            && self.aspect.len() > 1
-            && self.aspect.iter().all(names)
+            .is_some_and(|(last, rest)| last.text == "list" && rest.iter().all(is_plain));
+        let asks_list =
+            |it: &ItemMatcher| it.core && it.kind == QuestionKind::List && self.aspect.len() > 1;
+        if !is_list || !self.item_matchers.iter().any(asks_list) {
+            return false;
+        }
+        let names =
+            |term: &WeightedTerm| self.match_strength(term.id, &lines.title) >= MIN_WORD_MATCH;
+        let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
+        let mut on_page: Vec<u32> = lines.title.iter().chain(opening).copied().collect();
+        on_page.sort_unstable();
+        self.aspect.iter().all(names)
             && self.coverage(&self.known_terms(&self.question), &on_page) >= MIN_HEADING_TOPIC
     }
 

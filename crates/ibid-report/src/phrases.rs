@@ -31,7 +31,7 @@ pub fn checks_line(it: &Report) -> String {
     counts.chain([contradictions]).collect::<Vec<_>>().join(" · ")
 }
 
-/// What a run found and what it had to find: `25 passages from 8 sites (5 from 3 required)`.
+/// What a run found and what it had to find: `25 passages from 8 sites (required: 5 from 3 sites)`.
 pub(crate) fn evidence_count(gate: &GateVerdict) -> String {
     let found = format!(
         "{} from {}",
@@ -40,10 +40,10 @@ pub(crate) fn evidence_count(gate: &GateVerdict) -> String {
     );
     let wanted = &gate.gate;
     let passages = wanted.min_evidence_records.max(wanted.min_cited_records);
-    let sites = wanted.min_source_domains;
+    let sites = pluralize_as(u64::from(wanted.min_source_domains), "site", "sites");
     match gate.pass {
-        true => format!("{found} ({passages} from {sites} required)"),
-        false => format!("{found}, less than the {passages} from {sites} required"),
+        true => format!("{found} (required: {passages} from {sites})"),
+        false => format!("{found}, less than the required {passages} from {sites}"),
     }
 }
 

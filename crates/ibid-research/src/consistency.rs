@@ -100,12 +100,15 @@ fn demote_unreported(report: &mut Report, said: &CitedStatements) -> Result<()> 
     Ok(())
 }
 
-/// Says of each planned section without a sentence that it is open, unless its items are told elsewhere or are open already.
+/// Says of each planned section without a sentence that it is open, unless its items are told elsewhere or are open already. What code
+/// planned beside the question is listed together.
 fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements) -> Result<()> {
     if report.mode != OutputMode::Report || report.short.is_empty() {
         return Ok(());
     }
-    let why = &prompts::phrases()?.gap.untold;
+    let phrases = prompts::phrases()?;
+    let facets = prompts::plan_words()?;
+    let mut beside: Vec<String> = Vec::new();
     for planned in &plan.writing.sections {
         let is_told = report.sections.iter().any(|it| it.title == planned.title)
             || planned.items.iter().any(|item| said.items.contains(item))
@@ -114,11 +117,38 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
             open.item.is_some_and(|item| planned.items.contains(&item))
                 || open.why.contains(&planned.title.to_lowercase())
         });
-        if !is_told && !is_open {
-            let what = planned.title.clone();
-            report.open.push(OpenItem { item: None, what, why: why.clone() });
+        if is_told || is_open {
+            continue;
+        }
+        let what = planned.title.clone();
+        match facets.facet_by_heading(&what) {
+            Some(_) => beside.push(what.to_lowercase()),
+            None => {
+                report.open.push(OpenItem { item: None, what, why: phrases.gap.untold.clone() });
+            }
         }
     }
+    list_beside(&mut report.open, beside)
+}
+
+/// Adds `headings` to the open item that lists what was searched for besides the question.
+fn list_beside(open: &mut Vec<OpenItem>, mut headings: Vec<String>) -> Result<()> {
+    if headings.is_empty() {
+        return Ok(());
+    }
+    let words = &prompts::phrases()?.open;
+    let listed = |it: &OpenItem| -> Option<Vec<String>> {
+        let headings = listed_headings(&words.beside, &it.why)?;
+        Some(headings.into_iter().map(str::to_owned).collect())
+    };
+    if let Some((at, known)) =
+        open.iter().enumerate().find_map(|(at, it)| listed(it).map(|known| (at, known)))
+    {
+        open.remove(at);
+        headings.splice(0..0, known);
+    }
+    let why = fill_template(&words.beside, &[("headings", &headings.join("; "))]);
+    open.push(OpenItem { item: None, what: words.beside_what.clone(), why });
     Ok(())
 }
 
@@ -358,6 +388,16 @@ mod tests {
         assert_eq!(told(&known), known);
         let differ = ["one source", "sources speak of different cases"];
         assert_eq!(of(&["one source", "they agree"], Some(ConflictCause::Cases)), differ);
+    }
+
+    #[test]
+    fn what_was_searched_for_besides_the_question_is_listed_together() {
+        let mut open = Vec::new();
+        for heading in ["figures", "how and why"] {
+            list_beside(&mut open, vec![heading.to_owned()]).unwrap();
+        }
+        let why: Vec<&str> = open.iter().map(|it| &*it.why).collect();
+        assert_eq!(why, ["the report has no sentence on: figures; how and why."]);
     }
 
     #[test]

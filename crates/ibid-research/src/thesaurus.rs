@@ -1,18 +1,25 @@
-//! Near-synonyms, and words of one field.
+//! Near-synonyms, words of one field, and kinds with their members.
 //!
-//! All lists hold lower-case stems from [`ibid_core::domain::words::stem`], so that one entry covers all
+//! The lists of synonyms and fields hold lower-case stems from [`ibid_core::domain::words::stem`], so that one entry covers all
 //! forms of a word. They were written by hand from general knowledge of English.
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use ibid_core::domain::words::for_each_word;
+use ibid_core::domain::words::{for_each_word, stem};
 
 type StemGroups = LazyLock<Vec<Vec<&'static str>>>;
 
 static SYNONYMS: StemGroups =
     LazyLock::new(|| parse_groups(include_str!("thesaurus/synonyms.txt")));
 static RELATED: StemGroups = LazyLock::new(|| parse_groups(include_str!("thesaurus/related.txt")));
+
+static KINDS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let lines = include_str!("thesaurus/kinds.txt").lines();
+    let kinds = lines.filter_map(|line| line.split_once(": "));
+    let stems = |members: &str| members.split_whitespace().map(stem).collect();
+    kinds.map(|(kind, members)| (stem(kind), stems(members))).collect()
+});
 
 /// The near-synonyms of `stem`, including itself.
 pub(crate) fn synonyms(stem: &str) -> impl Iterator<Item = &'static str> {
@@ -22,6 +29,11 @@ pub(crate) fn synonyms(stem: &str) -> impl Iterator<Item = &'static str> {
 /// Stems of the same field, a weaker relation than [`synonyms`].
 pub(crate) fn related(stem: &str) -> impl Iterator<Item = &'static str> {
     groups_with(&RELATED, stem)
+}
+
+/// Stems of words for things of the kind that `stem` names: birds and insects of animals. A member does not name its kind.
+pub(crate) fn members(stem: &str) -> impl Iterator<Item = &'static str> {
+    KINDS.get(stem).into_iter().flatten().map(String::as_str)
 }
 
 fn groups_with(all: &'static StemGroups, stem: &str) -> impl Iterator<Item = &'static str> {
@@ -104,6 +116,12 @@ mod tests {
         ] {
             assert_eq!(single_words(text), plain);
         }
+    }
+
+    #[test]
+    fn a_kind_names_its_members_and_not_the_other_way_round() {
+        assert!(members(&stem("animals")).any(|it| it == stem("beetles")));
+        assert_eq!(members(&stem("beetles")).count(), 0);
     }
 
     #[test]

@@ -143,7 +143,7 @@ async fn rounds_that_end_before_the_gate_passes_are_the_status_of_the_run() {
         let text = object["result"].as_str().unwrap();
         assert!(text.contains("Stopped because the round limit was reached."));
         let passed = status == RunStatus::Completed;
-        assert_eq!(text.contains(" required)."), passed, "{text}");
+        assert_eq!(text.contains(" (required: "), passed, "{text}");
         assert_eq!(app.runs().await.unwrap()[0].status, status);
     }
 }

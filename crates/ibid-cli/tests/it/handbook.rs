@@ -348,3 +348,18 @@ fn a_fact_of_another_thing_is_no_answer_and_no_refusal_is_no_no() {
     let short = built.lines().find(|line| line.starts_with("> **")).unwrap_or_default();
     assert_eq!(short.matches("The ferry Orla was built in 1962.").count(), 1, "{built}");
 }
+
+#[test]
+fn what_answers_an_interviewer_is_told_though_his_question_names_others_and_a_number() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "guild/talk.txt",
+        "A talk with the roofer Aldo\n\nQ: You have mended thatch for 26 years. Do thatched roofs leak more than other roofs?\n\n\
+         A: No. Thatched roofs leak less often than slate roofs, because no nail goes through them.\n\n\
+         Q: How do you find a leak under 30 cm of reed?\n\nA: With a lamp in the attic at night.\n",
+    );
+    let folder = desk.path("guild").display().to_string();
+    let asked = "Do thatched roofs leak less often than slate roofs?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q", "--json"]).json();
+    assert!(short(&told).contains("because no nail goes through them"), "{told}");
+}

@@ -450,3 +450,18 @@ fn a_step_that_chooses_a_password_is_told() {
         desk.ibid(&["How do I set up the Tarbo?", "--folder", &docs, "--model", "none", "-q"]).out;
     assert!(told.contains("2. Choose a password."), "{told}");
 }
+
+#[test]
+fn things_of_the_kind_that_is_asked_for_are_told_by_their_own_names() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "yard/notes.md",
+        "# The yard of the school\n\nThe yard lives from its old lime.\n\nBeetles were counted in every corner of the yard.\n\n\
+         Larks and finches were seen in the yard in May.\n\nThe yard was paved in 1961.\n",
+    );
+    let docs = desk.path("yard").to_string_lossy().into_owned();
+    let asked = "Which animals live in the yard?";
+    let told = desk.ibid(&[asked, "--folder", &docs, "--model", "none", "-q"]).out;
+    assert!(told.contains("Beetles were counted") && told.contains("Larks and finches"), "{told}");
+    assert!(!told.contains("lives from its old lime") && !told.contains("paved"), "{told}");
+}

@@ -357,10 +357,16 @@ fn matches_aspect(
     }
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
     let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LISTED;
-    let rows = ranked.iter().zip(shares);
-    rows.map(|(it, share)| {
+    // Beside sentences that name animals, "the yard lives from its lime" names none.
+    let names_kind: Vec<Option<bool>> =
+        ranked.iter().map(|it| scorer.names_known_kind(&it.point.text)).collect();
+    let by_kind = brief.kind == QuestionKind::List
+        && names_kind.iter().filter(|names| **names == Some(true)).count() > 1;
+    let rows = ranked.iter().zip(shares).zip(names_kind);
+    rows.map(|((it, share), names)| {
         let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
-        let matches = if has_list { it.share >= MIN_DECIDING_CONTENT_WORDS } else { true };
+        let matches = (!has_list || it.share >= MIN_DECIDING_CONTENT_WORDS)
+            && (!by_kind || names == Some(true));
         it.listed || it.headed || step || share >= least_share && matches
     })
     .collect()

@@ -2,6 +2,7 @@
 use super::order::{reading_order, steps_by_page};
 use super::word_budget::WordBudget;
 use crate::draft::{DraftLine, DraftSection};
+use crate::heuristic::answer_shape::is_free_form;
 use crate::heuristic::claim_clusters::{ClaimCluster, select_by_mmr};
 use crate::heuristic::procedure::{MIN_LISTED, is_step, whole_procedures};
 use crate::heuristic::ranked_points::RankedPoint;
@@ -11,6 +12,8 @@ use crate::thresholds::{MIN_SECTION_SCORE_SHARE, MIN_SECTION_WORTH_SHARE, MIN_ST
 use ibid_core::Result;
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, SectionLayout, Stance};
 
+/// Probability of an answer, by the model that compares meaning, from which a sentence is told whatever words it uses.
+const SURE_SECTION_PROBABILITY: f32 = 0.6;
 /// Maximum number of sentences of the section on the question itself, and of the others.
 const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
@@ -126,7 +129,10 @@ fn section(
         let step = wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
         let decides = notes.evidence[it.point.evidence[0]].stance != Stance::Neutral;
         let under_heading = it.headed && wanted.is_some_and(|kind| kind != QuestionKind::HowTo);
-        step || it.listed || under_heading || wanted == Some(QuestionKind::YesNo) && decides
+        // "With more insulation we found no saving" has few of the words asked for, and answers.
+        let free = wanted.is_some_and(|kind| kind == QuestionKind::YesNo || is_free_form(kind));
+        let sure = free && it.probability >= Some(SURE_SECTION_PROBABILITY);
+        step || it.listed || under_heading || sure || wanted == Some(QuestionKind::YesNo) && decides
     };
     let steps: Vec<&ClaimCluster> = own
         .iter()

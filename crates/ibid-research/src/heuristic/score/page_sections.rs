@@ -7,7 +7,7 @@ use ibid_core::domain::{BlockKind, Page};
 use super::scorer::RelevanceScorer;
 use super::sections::{
     SectionHeading, SectionName, Sections, has_all, has_digit, heading_key, is_of_name,
-    tells_false_claims,
+    is_question, tells_false_claims,
 };
 
 /// The level of a heading whose level the document does not give: below all others.
@@ -81,8 +81,9 @@ impl RelevanceScorer {
             }
             let asked = self.asked_things.iter().any(has);
             let named = head.is_some();
-            // "Compared with the Falcon 90" is on the Falcon, wherever it stands.
-            let other = longer || contrasts && (found.is_some() || has_digit(text));
+            // "Compared with the Falcon 90" is on the Falcon, wherever it stands. "Do green roofs leak more than other roofs?" is on both.
+            let other =
+                !is_question(text) && (longer || contrasts && (found.is_some() || has_digit(text)));
             open.push(headings.len());
             let false_claims = tells_false_claims(text);
             headings.push(SectionHeading {

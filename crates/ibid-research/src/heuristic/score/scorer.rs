@@ -19,8 +19,9 @@ use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
 use crate::prompts::Phrases;
+use crate::thesaurus;
 use ibid_core::Result;
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId, Synonym};
 
 use super::casing::Casing;
@@ -403,6 +404,15 @@ impl RelevanceScorer {
     pub(crate) fn has_asked_head(&mut self, text: &str) -> bool {
         let ids = self.ids(text);
         self.matches_head(&ids)
+    }
+
+    /// Whether `text` names the kind of thing that is sought or one of its known members, such as beetles of animals; `None` where no
+    /// member of the kind is known.
+    pub(crate) fn names_known_kind(&mut self, text: &str) -> Option<bool> {
+        let noun = sought_noun(&self.question_text)?;
+        thesaurus::members(&stem(&noun)).next()?;
+        let ids = self.ids(text);
+        Some(self.match_strength(self.target_noun?, &ids) >= MIN_VERB_MATCH)
     }
 
     pub(super) fn matches_head(&self, ids: &[u32]) -> bool {

@@ -64,8 +64,9 @@ impl RelevanceScorer {
         if is_aspect && !lists_aspects() {
             // Beside "why do roofs leak and how is it prevented?", how long leaks take to show is asked by neither part.
             let of_parts = self.words_of_parts();
-            return self.matched(&rarest, text) >= least
-                && (of_parts.is_empty() || self.matched(&of_parts, text) > 0);
+            let is_asked =
+                of_parts.is_empty() || self.matched(&of_parts, text) > 0 || self.is_meant(text);
+            return is_asked && self.matched(&rarest, text) >= least;
         }
         true
     }

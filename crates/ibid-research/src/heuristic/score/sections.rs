@@ -126,11 +126,16 @@ pub(super) fn heading_key(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Whether a heading reads as a name: it has a digit, or several words which all begin with a capital.
+/// Whether a heading reads as a name: it has a digit, or several words which all begin with a capital. A question is none.
 fn reads_as_name(text: &str) -> bool {
     let mut words = text.split_whitespace();
-    has_digit(text)
-        || words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
+    let capitals =
+        words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase));
+    (has_digit(text) || capitals) && !is_question(text)
+}
+
+pub(super) fn is_question(heading: &str) -> bool {
+    heading.trim_end().ends_with('?')
 }
 
 /// Whether the sorted `ids` contain all of `name`.

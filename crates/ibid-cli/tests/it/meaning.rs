@@ -490,7 +490,7 @@ mod bundled {
     use super::*;
     use crate::cli::TestHome;
 
-    /// A folder whose pages never say "bugs".
+    /// A folder whose pages never say "creatures".
     const PAGES: [(&str, &str); 4] = [
         (
             "wildlife.md",
@@ -564,7 +564,7 @@ mod bundled {
         }
         let folder = desk.path("roofs").to_string_lossy().into_owned();
         let asked = [
-            "Which animals live on planted roofs?",
+            "Which creatures live on planted roofs?",
             "--folder",
             &folder,
             "--model",

@@ -63,6 +63,7 @@ pub(crate) fn remove_unfit_lines(
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     drop_repeated_sections(draft, scorer);
+    keep_concluding_lines(draft);
     Ok(())
 }
 
@@ -101,11 +102,26 @@ pub(crate) fn report_open_parts(
     Ok(())
 }
 
+/// Drops from a model's conclusion what rests on nothing that the report tells before it: it concludes nothing.
+fn keep_concluding_lines(draft: &mut ReportDraft) {
+    if draft.conclusion_by_code {
+        return;
+    }
+    let told: BTreeSet<EvidenceId> =
+        body_lines(draft).flat_map(|line| &line.evidence).copied().collect();
+    draft.conclusion.retain(|line| line.evidence.iter().any(|id| told.contains(id)));
+}
+
 /// All lines of a draft that a report shows.
 fn all_lines(draft: &ReportDraft) -> impl Iterator<Item = &DraftLine> {
+    body_lines(draft).chain(&draft.introduction).chain(&draft.conclusion)
+}
+
+/// The lines of a draft other than introduction and conclusion.
+fn body_lines(draft: &ReportDraft) -> impl Iterator<Item = &DraftLine> {
     let cells = draft.comparison.iter().flat_map(|it| &it.rows).flat_map(|row| &row.1).flatten();
     let sides = draft.conflicts.iter().flat_map(|conflict| &conflict.sides);
-    let lines = draft.short.iter().chain(&draft.introduction).chain(&draft.conclusion);
+    let lines = draft.short.iter();
     lines
         .chain(draft.findings.iter().map(|finding| &finding.0))
         .chain(draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
@@ -377,6 +393,17 @@ mod tests {
             likely: None,
         };
         assert!(takes_one_side(&conflict, &sides[0]) && !takes_one_side(&conflict, &both));
+    }
+
+    #[test]
+    fn a_conclusion_brings_nothing_that_was_not_told() {
+        let told = line(1, "Panels above a roof yield 2 % more.");
+        let new = line(2, "Eleven of the roofs carried panels.");
+        let mut draft = test_support::draft(std::slice::from_ref(&told), Vec::new());
+        (draft.conclusion, draft.conclusion_by_code) = (vec![told.clone(), new], false);
+        keep_concluding_lines(&mut draft);
+        let left: Vec<&str> = draft.conclusion.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(left, [told.text.as_str()]);
     }
 
     #[test]

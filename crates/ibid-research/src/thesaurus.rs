@@ -32,7 +32,7 @@ pub(crate) fn related(stem: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Stems of words for things of the kind that `stem` names: birds and insects of animals. A member does not name its kind.
-pub(crate) fn members(stem: &str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn members(stem: &str) -> impl Iterator<Item = &'static str> + use<> {
     KINDS.get(stem).into_iter().flatten().map(String::as_str)
 }
 

@@ -1,7 +1,8 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
 use crate::thresholds::{
     ASPECT_VERB_WEIGHT, FULL_MATCH_WEIGHT, MIN_PAGE_TOPIC_OVERLAP, MIN_VERB_MATCH,
-    PAGE_TOPIC_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT, VERB_WEIGHT,
+    PAGE_TOPIC_WEIGHT, QUERY_SYNONYM_WEIGHT, SIMILAR_RELEVANCE, TOPICAL_RELEVANCE_WEIGHT,
+    VERB_WEIGHT,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -160,7 +161,7 @@ impl RelevanceScorer {
             related.entry(verb).or_default().push((opposite, OPPOSITE_WEIGHT));
         }
         let asked_things = asked_things(&mut lexicon, &brief.question);
-        let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
+        let target_noun = add_members(&mut lexicon, &brief.question, &mut related);
         let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
         // A verb that says little elsewhere is what a yes-or-no question turns on.
         let serves = yes_no.as_ref().is_some_and(|claim| claim.purpose.is_some());
@@ -537,6 +538,21 @@ fn clause_around(text: &str, place: usize) -> Range<usize> {
     });
     let ends = BREAKS.iter().filter_map(|it| text[place..].find(it).map(|at| place + at));
     starts.max().unwrap_or(0)..ends.min().unwrap_or(text.len())
+}
+
+/// The noun for the kind of thing that the question seeks; the known members of the kind become `related` to it. They stand for the kind
+/// that is sought alone: "build" of another question names no houses.
+fn add_members(
+    lexicon: &mut StemInterner,
+    question: &str,
+    related: &mut HashMap<u32, Vec<(u32, f32)>>,
+) -> Option<u32> {
+    let noun = sought_noun(question)?;
+    let kind = lexicon.id(&noun);
+    let members = thesaurus::members(&stem(&noun));
+    let members = members.map(|member| (lexicon.id(member), QUERY_SYNONYM_WEIGHT));
+    related.entry(kind).or_default().extend(members);
+    Some(kind)
 }
 
 /// The terms of each side of a comparison; none for other questions.

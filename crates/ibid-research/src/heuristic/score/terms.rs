@@ -127,16 +127,13 @@ pub(super) fn related_terms<'a>(
             let stem = stem(&token.text);
             let near = thesaurus::synonyms(&stem).map(|synonym| (synonym, QUERY_SYNONYM_WEIGHT));
             let same_field = thesaurus::related(&stem).map(|text| (text, QUERY_RELATED_WEIGHT));
-            let members = thesaurus::members(&stem).map(|member| (member, QUERY_SYNONYM_WEIGHT));
             let derived = derived_words(&token.text);
             let row = kin.entry(own).or_default();
             let derived = derived.iter().map(|word| (word.0.as_str(), word.1));
             // What is anticancer is against cancer.
             let against = token.text.strip_prefix("anti").filter(|it| ANTI.contains(it));
             let against = against.map(|rest| (rest, QUERY_SYNONYM_WEIGHT));
-            for (other, worth) in
-                derived.chain(near).chain(same_field).chain(members).chain(against)
-            {
+            for (other, worth) in derived.chain(near).chain(same_field).chain(against) {
                 let id = lexicon.id(other);
                 if id != own && !row.iter().any(|pair| pair.0 == id) {
                     row.push((id, worth));

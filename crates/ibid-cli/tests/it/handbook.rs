@@ -363,3 +363,24 @@ fn what_answers_an_interviewer_is_told_though_his_question_names_others_and_a_nu
     let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q", "--json"]).json();
     assert!(short(&told).contains("because no nail goes through them"), "{told}");
 }
+
+#[test]
+fn a_question_with_the_code_that_is_asked_about_is_not_the_heading_of_its_entry() {
+    let desk = TestHome::with_model();
+    desk.write(
+        "desk/talk.html",
+        "<html><head><title>Meet Jo Reed of 17Q</title></head><body><main><h1>Meet Jo Reed of 17Q</h1>\
+         <h2>How did you find out about 17Q?</h2><p>I was looking for new challenges at the time.</p>\
+         <h2>What did you do before 17Q?</h2><p>I wrote software for a newspaper for nine years.</p></main></body></html>",
+    );
+    desk.write(
+        "desk/buying.md",
+        "# Small purchases at 17Q\n\n17Q approached modular purchasing with auctions of small pieces of code, each below 3,500 euros.\n",
+    );
+    let folder = desk.path("desk").display().to_string();
+    let asked = "How did 17Q approach modular purchasing?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q", "--json"]).json();
+    assert!(short(&told).contains("auctions of small pieces"), "{told}");
+    let text = told["result"].as_str().unwrap_or_default();
+    assert!(!text.contains("new challenges") && !text.contains("nine years"), "{text}");
+}

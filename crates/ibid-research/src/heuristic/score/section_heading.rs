@@ -14,6 +14,7 @@ use ibid_core::domain::{Evidence, Page, QuestionKind, SourceId};
 use super::item_matchers::ItemMatcher;
 use super::page::{PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
+use super::sections::is_question;
 use super::terms::WeightedTerm;
 
 /// Share of its words from which a heading has nothing but what is asked.
@@ -73,9 +74,10 @@ impl RelevanceScorer {
         let heading = without_number(heading);
         let own = self.ids(heading);
         let question = self.known_terms(&self.question);
-        // What stands under the version or the code that is asked about, and under no other, is what is asked for.
+        // What stands under the version or the code that is asked about, and under no other, is what is asked for. "How did you find out
+        // about 18F?" asks of it.
         let asked = codes(&self.question_text);
-        if !asked.is_empty() && asked.is_subset(&codes(heading)) {
+        if !asked.is_empty() && asked.is_subset(&codes(heading)) && !is_question(heading) {
             return TITLE_ASPECT_WEIGHT;
         }
         // "How to use Terraform" asks a part of "what is Terraform and how to use it".

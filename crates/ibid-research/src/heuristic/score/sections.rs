@@ -134,6 +134,7 @@ fn reads_as_name(text: &str) -> bool {
     (has_digit(text) || capitals) && !is_question(text)
 }
 
+/// Whether a heading is a question.
 pub(super) fn is_question(heading: &str) -> bool {
     heading.trim_end().ends_with('?')
 }

@@ -457,11 +457,14 @@ fn things_of_the_kind_that_is_asked_for_are_told_by_their_own_names() {
     desk.write(
         "yard/notes.md",
         "# The yard of the school\n\nThe yard lives from its old lime.\n\nBeetles were counted in every corner of the yard.\n\n\
-         Larks and finches were seen in the yard in May.\n\nThe yard was paved in 1961.\n",
+         Larks and finches were seen in the yard in May.\n\nThe fox fence around the yard was mended with wire.\n\n\
+         Eagle Street runs along the yard.\n\nThe yard was paved in 1961.\n",
     );
     let docs = desk.path("yard").to_string_lossy().into_owned();
     let asked = "Which animals live in the yard?";
     let told = desk.ibid(&[asked, "--folder", &docs, "--model", "none", "-q"]).out;
     assert!(told.contains("Beetles were counted") && told.contains("Larks and finches"), "{told}");
-    assert!(!told.contains("lives from its old lime") && !told.contains("paved"), "{told}");
+    for stray in ["lives from its old lime", "paved", "fox fence", "Eagle Street"] {
+        assert!(!told.contains(stray), "{stray}: {told}");
+    }
 }

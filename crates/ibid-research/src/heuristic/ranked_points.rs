@@ -206,7 +206,10 @@ fn worth_of(
     if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
         worth += STANCE_BONUS;
     }
-    if !it.has_head {
+    let lacks_kind = brief.kind == QuestionKind::List
+        && !it.listed
+        && scorer.names_known_kind(&point.text) == Some(false);
+    if !it.has_head || lacks_kind {
         worth *= WITHOUT_HEAD_WORTH;
     }
     if let Some(similar) = it.similarity {

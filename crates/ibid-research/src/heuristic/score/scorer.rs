@@ -12,7 +12,7 @@ use crate::heuristic::asked_fact::{FactQuestion, QualifiedName, StatedFact};
 use crate::heuristic::asked_head::{asked_head, asked_noun};
 use crate::heuristic::calendar::dates_at;
 use crate::heuristic::injection::InjectionDetector;
-use crate::heuristic::intake::{asked_verb, is_weak};
+use crate::heuristic::intake::{asked_verb, is_verb, is_weak};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::plan::comparison_sides;
 use crate::heuristic::sentence::measures;
@@ -408,12 +408,22 @@ impl RelevanceScorer {
     }
 
     /// Whether `text` names the kind of thing that is sought or one of its known members, such as beetles of animals; `None` where no
-    /// member of the kind is known.
+    /// member of the kind is known. In "the fox fence" and "Eagle Street" the animal only tells which fence and street.
     pub(crate) fn names_known_kind(&mut self, text: &str) -> Option<bool> {
         let noun = sought_noun(&self.question_text)?;
         thesaurus::members(&stem(&noun)).next()?;
-        let ids = self.ids(text);
-        Some(self.match_strength(self.target_noun?, &ids) >= MIN_VERB_MATCH)
+        let target = self.target_noun?;
+        let words = tokens(text);
+        Some(words.iter().enumerate().any(|(at, word)| {
+            // English puts a noun that specifies another before it, in the singular.
+            let specifies = words.get(at + 1).is_some_and(|next| {
+                let beside = text[word.span.end..next.span.start].trim().is_empty();
+                beside && !is_stop_word(&next.text) && !is_verb(&next.text)
+            });
+            let ids = self.lexicon.id_set(&word.text);
+            (word.text.ends_with('s') || !specifies)
+                && self.match_strength(target, &ids) >= MIN_VERB_MATCH
+        }))
     }
 
     pub(super) fn matches_head(&self, ids: &[u32]) -> bool {

@@ -8,7 +8,8 @@ use ibid_core::domain::{
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
-    checks_line, local_path, one_source_note, pluralize_as, replaced_note, source_file_name,
+    checks_line, is_from_seller, local_path, one_source_note, pluralize_as, source_file_name,
+    source_note,
 };
 
 /// The report in lines of at most `width` columns. Quotes are left out; the last line says that `ibid cite` shows them.
@@ -146,7 +147,8 @@ fn conflicts(page: &mut ReportWriter, report: &Report) {
         page.text(&page.paint.yellow("⚡ "), &about);
         for side in &conflict.sides {
             let says = page.paint.bold(&single_line(&side.says));
-            let text = format!("{says} — {}", page.sentence(&side.claim));
+            let seller = if is_from_seller(report, side) { " (from a seller)" } else { "" };
+            let text = format!("{says} — {}{seller}", page.sentence(&side.claim));
             page.text("   ", &text);
         }
         if let Some(reason) = introduction::conflict_reason(conflict) {
@@ -193,7 +195,7 @@ fn sources(page: &mut ReportWriter, report: &Report) {
             _ => single_line(&source_file_name(source)),
         };
         let note =
-            replaced_note(report, source).map_or_else(String::new, |note| format!(" ({note})"));
+            source_note(report, source).map_or_else(String::new, |note| format!(" ({note})"));
         let text = format!("{text}{note} {}", page.paint.dim(&place));
         page.text(&format!("{mark}{pad}"), &text);
     }

@@ -94,6 +94,9 @@ pub struct ParsedDocument {
     pub lang: Option<String>,
     /// The site or publication.
     pub site: Option<String>,
+    /// Whether it states that it offers for sale what it describes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_offer: bool,
     /// The main text.
     pub blocks: Vec<Block>,
     /// The links in the main text with an absolute address.
@@ -149,6 +152,7 @@ impl ParsedDocument {
             date: self.date,
             date_source: self.date_source,
             lang: self.lang,
+            is_offer: self.is_offer,
             blocks: self.blocks,
             warnings: self.warnings,
             ..PageDraft::default()

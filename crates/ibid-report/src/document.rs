@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::escape::{plain_line, text_fragment, web_url};
 use super::markdown;
-use super::phrases::{checks_line, id_list, local_path, replaced_note, source_file_name};
+use super::phrases::{checks_line, id_list, local_path, source_file_name, source_note};
 use super::{introduction, method_notes, phrases};
 use ibid_core::domain::{
     Citation, Claim, ComparisonTable, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
@@ -433,7 +433,7 @@ impl DocumentBuilder<'_> {
                 spans.push(text(format!("{joint}\"{words}\"")));
                 spans.extend(self.marks(std::slice::from_ref(it)));
             }
-            spans.push(text(format!(" (weight {:.2})", side.weight)));
+            spans.push(text(format!(" ({})", phrases::side_weight(self.report, side))));
             blocks.push(DocumentBlock::Item { spans });
         }
         let reason = introduction::conflict_reason(it);
@@ -586,7 +586,7 @@ fn source_entry(report: &Report, it: &Source) -> Vec<InlineSpan> {
     if let Some(trust) = &it.trust {
         after += &format!(" · trust {:.2}", trust.score);
     }
-    if let Some(note) = replaced_note(report, it) {
+    if let Some(note) = source_note(report, it) {
         after += &format!(" · {note}");
     }
     out.push(text(after));

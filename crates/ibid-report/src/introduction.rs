@@ -1,5 +1,6 @@
 //! Whether a report has an introduction, what its conclusion says besides sentences, and how it tells of conflicts. The text made
 //! here makes no claims: everything in it comes from the run.
+use super::phrases::is_from_seller;
 use ibid_core::domain::{Conflict, ConflictCause, ConflictSide, CoverageRow, Report};
 
 /// Maximum number of words of a position that the conclusion repeats.
@@ -25,8 +26,9 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
             _ => words.join(" "),
         }
     };
-    let says: Vec<String> =
-        conflict.sides.iter().map(|side| format!("“{}”", shown(&position(side)))).collect();
+    let seller = |side| if is_from_seller(it, side) { " (from a seller)" } else { "" };
+    let quoted = |side| format!("“{}”{}", shown(&position(side)), seller(side));
+    let says: Vec<String> = conflict.sides.iter().map(quoted).collect();
     let (last, before) = says.split_last().filter(|pair| !pair.1.is_empty())?;
     let who =
         if it.sources.len() == 1 { "The source differs with itself" } else { "Sources differ" };

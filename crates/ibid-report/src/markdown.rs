@@ -11,10 +11,10 @@ use ibid_core::domain::{
 };
 
 pub use super::phrases::{
-    checks_line, local_path, one_source_note, pluralize, pluralize_as, replaced_note,
-    source_file_name,
+    checks_line, is_from_seller, local_path, one_source_note, pluralize, pluralize_as,
+    source_file_name, source_note,
 };
-pub(crate) use super::phrases::{id_list, source_kind_label};
+pub(crate) use super::phrases::{id_list, side_weight, source_kind_label};
 
 /// The whole report. With `quotes`, every citation has a footnote with its quote. In mode `answer` it is one line.
 pub fn report(it: &Report, quotes: bool) -> String {
@@ -277,11 +277,11 @@ fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     }
     let _ = writeln!(out, "## {}\n", introduction::conflicts_heading(&it.conflicts));
     for disputed in &it.conflicts {
-        conflict(out, disputed, notes);
+        conflict(out, disputed, it, notes);
     }
 }
 
-fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
+fn conflict(out: &mut String, it: &Conflict, report: &Report, notes: &Footnotes<'_>) {
     let (lead, about) = (introduction::conflict_lead(it), escape::markdown(&it.about));
     let _ = writeln!(out, "> [!CONFLICT]\n> {lead} on {about}:\n>");
     for side in &it.sides {
@@ -299,10 +299,10 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
             .collect();
         let _ = writeln!(
             out,
-            "> - **{}** — {} (weight {:.2})",
+            "> - **{}** — {} ({})",
             escape::markdown(&side.says),
             quotes.join("; "),
-            side.weight
+            side_weight(report, side)
         );
     }
     if let Some(reason) = introduction::conflict_reason(it) {
@@ -427,7 +427,7 @@ fn sources(out: &mut String, it: &Report) {
         if let Some(trust) = &source.trust {
             let _ = write!(out, " · trust {:.2}", trust.score);
         }
-        if let Some(note) = replaced_note(it, source) {
+        if let Some(note) = source_note(it, source) {
             let _ = write!(out, " · {note}");
         }
         out.push('\n');

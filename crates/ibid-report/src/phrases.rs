@@ -1,5 +1,5 @@
 //! Short texts that every form of a report shares.
-use ibid_core::domain::{GateVerdict, Ratio, Report, Source, SourceKind};
+use ibid_core::domain::{Citation, ConflictSide, GateVerdict, Ratio, Report, Source, SourceKind};
 
 /// What a report says before anything else if it cites one source.
 pub const ONE_SOURCE: &str = "All of this rests on one source.";
@@ -59,8 +59,30 @@ pub(crate) fn id_list(source: &Source) -> String {
     if all.is_empty() { source.doc_id.clone().unwrap_or_default() } else { all.join(" · ") }
 }
 
-/// What a list of sources says of one that no longer applies.
-pub fn replaced_note(report: &Report, source: &Source) -> Option<String> {
+/// What a list of sources says of one that no longer applies, or that sells what it describes.
+pub fn source_note(report: &Report, source: &Source) -> Option<String> {
+    let offer = source.is_offer.then(|| "offers for sale what it describes".to_owned());
+    let notes: Vec<String> = [replaced_note(report, source), offer].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join(" · "))
+}
+
+/// Whether all that a side of a conflict cites offers for sale what it describes.
+pub fn is_from_seller(report: &Report, side: &ConflictSide) -> bool {
+    let is_offer = |citation: &Citation| {
+        let at = (citation.n as usize).checked_sub(1);
+        at.and_then(|at| report.sources.get(at)).is_some_and(|source| source.is_offer)
+    };
+    let citations = side.claim.citations();
+    !citations.is_empty() && citations.iter().all(is_offer)
+}
+
+/// The weight of a side of a conflict, and that it is from a seller, if so: `weight 0.31, from a seller`.
+pub(crate) fn side_weight(report: &Report, side: &ConflictSide) -> String {
+    let seller = if is_from_seller(report, side) { ", from a seller" } else { "" };
+    format!("weight {:.2}{seller}", side.weight)
+}
+
+fn replaced_note(report: &Report, source: &Source) -> Option<String> {
     let newer = source.trust.as_ref().and_then(|trust| trust.replaced_by);
     let at = newer.map(|newer| report.sources.iter().position(|it| it.id == newer));
     match at {

@@ -92,12 +92,7 @@ fn host_score(source: &Source) -> Option<f32> {
 /// The upper limit for sites where anybody may write or something is sold. It also applies to a file that
 /// states such an address: what a file says about itself may lower its weight and never raise it.
 fn host_ceiling(source: &Source) -> f32 {
-    if host_labels(source)
-        .iter()
-        .any(|host_label| OPEN_PUBLISHING_LABELS.contains(&host_label.as_str()))
-    {
-        MAX_OPEN_PUBLISHING_AUTHORITY
-    } else {
-        1.0
-    }
+    let labels = host_labels(source);
+    let is_open = || labels.iter().any(|it| OPEN_PUBLISHING_LABELS.contains(&it.as_str()));
+    if source.is_offer || is_open() { MAX_OPEN_PUBLISHING_AUTHORITY } else { 1.0 }
 }

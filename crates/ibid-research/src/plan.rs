@@ -19,7 +19,7 @@ use super::ask::{
 };
 use super::heuristic::instructions::leaves_out_sources;
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
-use super::heuristic::{self, intake};
+use super::heuristic::{self, intake, question_parts};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::planned_headings::with_safe_headings;
 use super::prompts::{self, fill_template};
@@ -209,7 +209,7 @@ fn plan_from_reply(
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
-    let asked = intake::parts(&brief.question, prompts::phrases().ok()?);
+    let asked = question_parts::parts(&brief.question, prompts::phrases().ok()?);
     for it in own.items() {
         let same = |text: &str, own: &str| {
             let least = MIN_SAME_ASKS_OVERLAP;

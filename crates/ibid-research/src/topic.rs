@@ -5,8 +5,9 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 
-use super::heuristic::intake::{is_verb, is_weak, question_sentence, subjects};
+use super::heuristic::intake::{is_weak, question_sentence, subjects};
 use super::heuristic::language::language;
+use super::heuristic::lexicon::is_verb;
 use super::heuristic::lexicon::spaced;
 use super::heuristic::question_kind::question_kind;
 use super::prompts::{self, Phrases, ThreadWords};

@@ -241,6 +241,9 @@ pub struct PageDraft {
     pub lang: Option<String>,
     /// The site or publication it appeared in.
     pub site: Option<String>,
+    /// Whether it states that it offers for sale what it describes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_offer: bool,
     /// The main text, block by block.
     pub blocks: Vec<Block>,
     /// The links in it to other sites, in order; none for documents that were not fetched.
@@ -298,6 +301,9 @@ pub struct Page {
     pub lang: Option<String>,
     /// The site or publication it appeared in.
     pub site: Option<String>,
+    /// Whether it states that it offers for sale what it describes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_offer: bool,
     /// Problems of the reader.
     pub warnings: Vec<String>,
     text: Untrusted,
@@ -358,6 +364,7 @@ impl Page {
             date_source: draft.date_source,
             lang: draft.lang,
             site: draft.site,
+            is_offer: draft.is_offer,
             warnings: draft.warnings,
             text: Untrusted::new(text),
             sentences: numbered,

@@ -72,6 +72,9 @@ pub struct Source {
     /// Whether it says of itself, where it begins, that it no longer applies.
     #[serde(default, skip_serializing_if = "is_false")]
     pub superseded: bool,
+    /// Whether it states that it offers for sale what it describes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_offer: bool,
 }
 
 fn is_false(it: &bool) -> bool {
@@ -175,6 +178,7 @@ impl Source {
             copy_of: None,
             cited_by: None,
             superseded: says_superseded(page),
+            is_offer: page.is_offer,
         }
     }
 

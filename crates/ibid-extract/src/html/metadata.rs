@@ -78,6 +78,8 @@ pub(super) struct Metadata {
     pub(super) address: Option<String>,
     /// The types in JSON-LD and OpenGraph, in lower case.
     pub(super) types: Vec<String>,
+    /// Whether it describes a product that it offers for sale.
+    pub(super) is_offer: bool,
     /// The descriptions in meta elements and JSON-LD.
     pub(super) descriptions: Vec<String>,
     /// The text in JSON-LD: the body of an article, or the description of a product.
@@ -231,6 +233,7 @@ struct MetadataCandidates {
     ld_site: Option<String>,
     lang: Option<String>,
     types: Vec<String>,
+    has_offer: bool,
     body: Option<String>,
     descriptions: Vec<String>,
     address: Option<String>,
@@ -290,6 +293,7 @@ impl MetadataCandidates {
             }
             "og:url" => self.address = Some(content),
             "og:type" => self.types.push(content.to_ascii_lowercase()),
+            "product:price:amount" | "og:price:amount" => self.has_offer = true,
             _ => {}
         }
     }
@@ -340,6 +344,7 @@ impl MetadataCandidates {
 
     fn add_typed(&mut self, kind: &str, value: &Value) {
         self.add_typed_date(kind, value);
+        self.has_offer |= kind == "product" && value.get("offers").is_some();
         let work = kind.ends_with("article")
             || kind.ends_with("posting")
             || kind.ends_with("page")
@@ -423,6 +428,8 @@ impl MetadataCandidates {
         meta.dates.modified = self.modified;
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;
+        // A test of a product states its price, too.
+        meta.is_offer = self.has_offer && !meta.has_type(&["article", "posting", "review"]);
         meta.canonical = meta.canonical.take().or(self.address.clone());
         meta.address = self.address;
         meta.descriptions = self.descriptions;

@@ -36,6 +36,7 @@ pub(crate) fn read(text: &str, address: &str) -> ParsedDocument {
             .find_map(|url| address::parse_stated_url(url)),
         author: meta.author,
         site: meta.site,
+        is_offer: meta.is_offer,
         lang: meta.lang,
         title: meta.title.unwrap_or_default(),
         ..ParsedDocument::default()

@@ -8,6 +8,7 @@ use super::view_models::{
 };
 use crate::escape::single_line;
 use crate::introduction::{conflict_lead, conflict_reason};
+use crate::phrases::is_from_seller;
 use ibid_core::domain::{Citation, Claim, ConfidenceMark, Conflict, Passage, Report};
 
 /// The number of each passage in the list of quotes.
@@ -84,6 +85,7 @@ impl<'r> QuoteNumbers<'r> {
                     says: single_line(&side.says),
                     said: self.sentence(&side.claim),
                     weight: (side.weight.clamp(0.0, 1.0) * 100.0).round() as u32,
+                    from_seller: is_from_seller(self.report, side),
                 })
                 .collect(),
             chart: conflict_chart(&it.sides),

@@ -1,7 +1,7 @@
 //! A source card: the work, its link, its trust score, and its record for reference managers.
 use super::source_text::{display_title, source};
 use crate::escape::{single_line, web_url};
-use crate::phrases::{id_list, local_path, replaced_note, source_file_name, source_kind_label};
+use crate::phrases::{id_list, local_path, source_file_name, source_kind_label, source_note};
 use ibid_core::domain::{Claim, Report, Source, SourceKind};
 
 /// A cited work.
@@ -83,7 +83,7 @@ impl SourceCard {
         };
         let host = single_line(&host);
         let notes: Vec<String> = [
-            replaced_note(report, it),
+            source_note(report, it),
             it.work.retracted.as_deref().map(|it| format!("retracted: {}", single_line(it))),
         ]
         .into_iter()

@@ -125,6 +125,8 @@ pub struct ConflictSideView {
     pub said: ReportSentence,
     /// The weight, in percent.
     pub weight: u32,
+    /// Whether all its sources offer for sale what they describe.
+    pub from_seller: bool,
 }
 
 /// A disagreement.

@@ -47,8 +47,12 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::When => date_fit(text, spaced).max(time_fit(asked, text, spaced)),
         QuestionKind::Who => name_fit(asked, text),
         QuestionKind::Quantity if has_phrase(&super::lexicon::spaced(asked), "how often") => {
-            frequency_fit(spaced)
-                .max(OTHER_FREQUENCY_WEIGHT * quantity_fit(asked, text, is_compared()))
+            let frequency = frequency_fit(spaced);
+            if frequency == 0.0 && tells_duration(spaced) {
+                0.0
+            } else {
+                frequency.max(OTHER_FREQUENCY_WEIGHT * quantity_fit(asked, text, is_compared()))
+            }
         }
         QuestionKind::Quantity => quantity_fit(asked, text, is_compared()),
         QuestionKind::Where => {
@@ -152,6 +156,15 @@ fn frequency_fit(spaced: &str) -> f32 {
             || pair(nth, &COUNTS, &EACH)
     };
     if (0..words.len()).any(says) { 1.0 } else { 0.0 }
+}
+
+/// "For 30 years": how long, and not how often.
+fn tells_duration(spaced: &str) -> bool {
+    let words: Vec<&str> = spaced.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    words.windows(3).any(|three| {
+        let is_number = three[1].starts_with(|c: char| c.is_ascii_digit());
+        three[0] == "for" && is_number && is_period(three[2])
+    })
 }
 
 /// Whether a word is a stretch of time that something recurs by.

@@ -1,7 +1,7 @@
 //! The word of a question that an answer must have.
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::intake::is_verb;
+use super::lexicon::is_verb;
 use crate::prompts::Phrases;
 use crate::thesaurus;
 

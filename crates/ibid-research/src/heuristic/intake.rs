@@ -10,9 +10,11 @@ use ibid_core::domain::{Brief, Question, split_sentences};
 
 use super::instructions::without_instructions;
 use super::language::language;
-use super::lexicon::spaced;
+use super::lexicon::{is_done_participle, is_verb, spaced};
+
 use super::other_languages::{is_stop_word_in, kind_and_subjects};
 use super::question_kind::{HELPING_VERBS, question_kind};
+use super::question_parts::definition_and_more;
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
 const MAX_QUESTION_BYTES: usize = 600;
@@ -212,17 +214,6 @@ fn is_between_pronoun(asked: &str, token: &Token) -> bool {
     ["you", "we", "i", "they", "it", "one"].iter().any(|it| before.ends_with(&format!(" {it}")))
 }
 
-/// Whether a lower-case word is a known verb.
-pub(crate) fn is_verb(word: &str) -> bool {
-    prompts::phrases().is_ok_and(|phrases| phrases.sentence.verbs.contains(word))
-}
-
-/// Whether a lower-case word ends a question of how something is done: "done" of "how is a test done".
-fn is_done_participle(word: &str) -> bool {
-    let phrases = prompts::phrases();
-    phrases.is_ok_and(|phrases| phrases.question.done_participles.iter().any(|it| it == word))
-}
-
 fn trim_weak(text: &str, run: &mut Vec<Token>) {
     let weak = |token: &Token| is_weak(&token.text) && !is_name(text, token);
     while run.first().is_some_and(weak) {
@@ -356,138 +347,9 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
     Ok((within, out))
 }
 
-/// The parts of a question that asks several things: each ends with `?`, or the next begins with ", and which
-/// …".
-pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
-    if let Some((what, more)) = definition_and_more(asked, words) {
-        return vec![what, more];
-    }
-    if let Some(aspects) = listed_aspects(asked, words) {
-        return aspects;
-    }
-    let mut found = Vec::new();
-    let spans = split_sentences(asked);
-    // A full stop inside one question ("Rep. Smith") does not split it.
-    let several = spans.iter().filter(|span| asked[(*span).clone()].ends_with('?')).count() > 1;
-    let spans = if several { spans } else { std::iter::once(0..asked.len()).collect() };
-    for span in spans {
-        let sentence = &asked[span];
-        let mut rest = sentence;
-        while let Some(at) = next_part(rest, words) {
-            found.push(rest[..at].trim().trim_end_matches(',').to_owned());
-            rest = rest[at..].trim_start_matches([',', ' ']);
-            rest = rest.strip_prefix("and ").unwrap_or(rest);
-        }
-        found.push(rest.trim().to_owned());
-    }
-    found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
-    found
-}
-
-/// "The pros and cons, costs and risks of X" as "Pros and cons of X", "Costs of X" and "Risks of X". `None` where the list has
-/// no comma or a word that names no aspect.
-fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
-    let text = asked.trim().trim_end_matches(['?', '.', '!']);
-    let lower = text.to_ascii_lowercase();
-    let (at, joint) =
-        [" of ", " for ", " about "].iter().find_map(|it| Some((lower.find(it)?, *it)))?;
-    let subject = text.get(at + joint.len()..)?.trim();
-    let list = lower[..at].trim();
-    let opening =
-        words.question.aspect_openings.iter().find_map(|it| list.strip_prefix(it.as_str()));
-    let list = opening.unwrap_or(list).trim_start().trim_start_matches("the ");
-    if !list.contains(',') || subject.is_empty() {
-        return None;
-    }
-    let mut aspects: Vec<String> = Vec::new();
-    for piece in list.split(',') {
-        let piece = piece.trim().trim_start_matches("and ").trim_start_matches("the ");
-        // "History and risks" are two aspects, "pros and cons" is one.
-        let pair = words.question.aspects.contains(piece);
-        let single: Vec<&str> = if pair { vec![piece] } else { piece.split(" and ").collect() };
-        for aspect in single {
-            if !words.question.aspects.contains(aspect.trim()) {
-                return None;
-            }
-            aspects.push(format!("{} of {subject}", super::lexicon::sentence_case(aspect.trim())));
-        }
-    }
-    (aspects.len() >= 2).then_some(aspects)
-}
-
-/// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be recognised by their words.
-fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)> {
-    let lower = asked.to_ascii_lowercase();
-    let opening = ["what is ", "what are "].into_iter().find(|it| lower.starts_with(it))?;
-    let at = lower.find(" and ")?;
-    let rest = asked.get(at + " and ".len()..)?.trim().trim_end_matches(['?', '.']);
-    let mut next = rest.split(' ');
-    let word = next.next()?.to_ascii_lowercase();
-    // "What are the what and how of X" has no subject before the "and".
-    let subject = asked.get(opening.len()..at)?.trim().trim_end_matches(',');
-    if !words.question.parts.contains(&word) || next.next().is_none() || subject.is_empty() {
-        return None;
-    }
-    let named: Vec<&str> = rest
-        .split(' ')
-        .map(|word| if matches!(word, "it" | "them" | "they") { subject } else { word })
-        .collect();
-    let more = super::lexicon::sentence_case(&named.join(" "));
-    Some((format!("{}{subject}?", &asked[..opening.len()]), format!("{more}?")))
-}
-
-/// Where the next part begins: at a comma or "and" before a question word.
-fn next_part(text: &str, words: &Phrases) -> Option<usize> {
-    let lower = text.to_ascii_lowercase();
-    [", and ", " and ", "; "]
-        .iter()
-        .flat_map(|joint| lower.match_indices(joint))
-        .filter(|(at, joint)| {
-            let after = lower[at + joint.len()..].split(' ').next().unwrap_or_default();
-            let enough =
-                tokens(&text[..*at]).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2;
-            enough && words.question.parts.iter().any(|part| part == after)
-        })
-        .map(|(at, _)| at)
-        .min()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn aspects_that_a_question_lists_are_its_parts() {
-        let words = crate::prompts::phrases().unwrap();
-        let told =
-            parts("What are the pros and cons, costs, history and risks of green roofs?", words);
-        assert_eq!(
-            told,
-            [
-                "Pros and cons of green roofs",
-                "Costs of green roofs",
-                "History of green roofs",
-                "Risks of green roofs",
-            ]
-        );
-        for whole in [
-            "What are the signs and symptoms of gout?",
-            "What is the capital, and largest city, of Peru?",
-        ] {
-            assert_eq!(parts(whole, words), [whole]);
-        }
-    }
-
-    #[test]
-    fn what_is_it_and_how_to_use_it_are_two_questions() {
-        let words = crate::prompts::phrases().unwrap();
-        let told = parts("What is Terraform and how to use it?", words);
-        assert_eq!(told, ["What is Terraform?", "How to use Terraform?"]);
-        let told = parts("What are green roofs, and why do they leak?", words);
-        assert_eq!(told, ["What are green roofs?", "Why do green roofs leak?"]);
-        let whole = "What is the link between cork and wine?";
-        assert_eq!(parts(whole, words), [whole]);
-    }
 
     #[test]
     fn the_verb_asked_for_is_told() {
@@ -538,20 +400,6 @@ mod tests {
         assert_eq!(subjects("Which mosses need 8 cm of soil?"), ["mosses", "soil"]);
         assert_eq!(subjects("What is 42?"), ["42"]);
         assert_eq!(subjects("What happened in Chile in 1960?"), ["Chile", "1960"]);
-    }
-
-    #[test]
-    fn a_question_of_two_parts_is_split() {
-        let words = prompts::phrases().unwrap();
-        let found = parts(
-            "What methods detect pancreatic cancer risk, and which genetic syndromes are relevant?",
-            words,
-        );
-        assert_eq!(
-            found,
-            ["What methods detect pancreatic cancer risk", "which genetic syndromes are relevant?"]
-        );
-        assert_eq!(parts("Is cork strong and light?", words).len(), 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Words as numbers, so that thousands of sentences can be compared cheaply.
 use std::collections::HashMap;
 
+use crate::prompts;
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 
@@ -341,6 +342,17 @@ pub(crate) fn sentence_case(text: &str) -> String {
         Some(c) if c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
         _ => text.to_owned(),
     }
+}
+
+/// Whether a lower-case word is a known verb.
+pub(crate) fn is_verb(word: &str) -> bool {
+    prompts::phrases().is_ok_and(|phrases| phrases.sentence.verbs.contains(word))
+}
+
+/// Whether a lower-case word ends a question of how something is done: "done" of "how is a test done".
+pub(crate) fn is_done_participle(word: &str) -> bool {
+    let phrases = prompts::phrases();
+    phrases.is_ok_and(|phrases| phrases.question.done_participles.iter().any(|it| it == word))
 }
 
 #[cfg(test)]

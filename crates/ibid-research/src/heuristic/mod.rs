@@ -23,6 +23,7 @@ pub(crate) mod plan;
 mod procedure;
 pub(crate) mod queries;
 pub(crate) mod question_kind;
+pub(crate) mod question_parts;
 pub(crate) mod ranked_points;
 mod rival_answers;
 pub(crate) mod same_voice;

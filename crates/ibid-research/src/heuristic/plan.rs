@@ -9,6 +9,7 @@ use ibid_core::{Error, ErrorKind, Result};
 use super::instructions::leaves_out_sources;
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
+use super::question_parts;
 
 /// Maximum number of items of a plan.
 pub(crate) const MAX_ITEMS: usize = 7;
@@ -20,7 +21,7 @@ pub(crate) const MIN_ITEMS: usize = 3;
 /// The plan for `brief`.
 pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
     let words = prompts::phrases()?;
-    let parts = intake::parts(&brief.question, words);
+    let parts = question_parts::parts(&brief.question, words);
     let mut items = Vec::new();
     if parts.len() > 1 {
         for part in parts.iter().take(MAX_PARTS) {

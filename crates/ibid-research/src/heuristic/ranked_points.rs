@@ -19,8 +19,8 @@ use super::answer_shape::{asks_for_fact, denies_members, is_free_form, kind_fit}
 use super::calendar::years;
 use super::claim_clusters::ClaimCluster;
 use super::editions::is_newer_edition;
-use super::intake;
 use super::lexicon::{has_phrase, spaced};
+use super::question_parts;
 use super::score::{RelevanceScorer, similar_fit};
 use super::sentence::has_denial;
 use super::side_name::SideName;
@@ -399,7 +399,7 @@ pub(crate) fn rank_parts<'a>(
     scorer: &mut RelevanceScorer,
     points: &[RankedPoint<'a>],
 ) -> Result<Vec<(ItemId, Vec<RankedPoint<'a>>)>> {
-    let asked = intake::parts(&brief.question, prompts::phrases()?);
+    let asked = question_parts::parts(&brief.question, prompts::phrases()?);
     let parts = notes.plan.items().iter().filter(|item| asked.contains(&item.asks));
     let ids: Vec<ItemId> = parts.map(|item| item.id).collect();
     if ids.len() < 2 {

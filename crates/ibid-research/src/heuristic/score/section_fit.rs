@@ -2,7 +2,7 @@
 use super::RelevanceScorer;
 use super::item_matchers::ItemMatcher;
 use super::terms::WeightedTerm;
-use crate::heuristic::intake;
+use crate::heuristic::question_parts;
 use crate::thresholds::MIN_WORD_MATCH;
 use ibid_core::domain::words::{numbers, tokens};
 use ibid_core::domain::{ItemId, QuestionKind, split_sentences};
@@ -59,8 +59,10 @@ impl RelevanceScorer {
             return self.matched(&own, text) >= least || asks_amount && has_figure(text);
         }
         // What a question lists, "costs, maintenance and risks", is asked for.
-        let lists_aspects =
-            || self.parts().is_empty() && intake::parts(&self.question_text, self.words).len() > 1;
+        let lists_aspects = || {
+            self.parts().is_empty()
+                && question_parts::parts(&self.question_text, self.words).len() > 1
+        };
         if is_aspect && !lists_aspects() {
             // Beside "why do roofs leak and how is it prevented?", how long leaks take to show is asked by neither part.
             let of_parts = self.words_of_parts();
@@ -123,7 +125,7 @@ impl RelevanceScorer {
     /// The parts of the question. What a model plans beside the question is asked in words of its own.
     fn parts(&self) -> Vec<&ItemMatcher> {
         let asked = self.question_text.to_lowercase();
-        let parts = intake::parts(&self.question_text, self.words);
+        let parts = question_parts::parts(&self.question_text, self.words);
         let is_part = |it: &&ItemMatcher| {
             let text = it.question_text.trim_end_matches('?').to_lowercase();
             let is_asked = asked.contains(&text) || parts.contains(&it.question_text);

@@ -6,7 +6,7 @@ use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction}
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
 use crate::heuristic::calendar::years;
-use crate::heuristic::intake::is_verb;
+use crate::heuristic::lexicon::is_verb;
 use crate::heuristic::lexicon::{has_phrase, spaced};
 use crate::heuristic::sentence::{BUT_NOT, count_denials, has_denial};
 use crate::prompts::SentenceWords;

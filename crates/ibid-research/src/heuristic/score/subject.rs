@@ -5,7 +5,8 @@ use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
 use crate::heuristic::answer_shape::cue_fit;
-use crate::heuristic::intake::{content_weight, is_verb};
+use crate::heuristic::intake::content_weight;
+use crate::heuristic::lexicon::is_verb;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::question_kind::question_kind;
 use crate::thresholds::{

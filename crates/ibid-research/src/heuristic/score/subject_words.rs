@@ -1,6 +1,7 @@
 //! The words of a question that name its subject.
-use crate::heuristic::intake::{content_weight, is_verb};
+use crate::heuristic::intake::content_weight;
 use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::lexicon::is_verb;
 use ibid_core::domain::Brief;
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
 

@@ -2,7 +2,8 @@
 use std::collections::BTreeSet;
 
 use super::assertion::AssertionWords;
-use crate::heuristic::intake::{content_weight, is_verb};
+use crate::heuristic::intake::content_weight;
+use crate::heuristic::lexicon::is_verb;
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::question_kind::HELPING_VERBS;
 use crate::heuristic::sentence::measures;

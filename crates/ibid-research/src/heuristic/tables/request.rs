@@ -2,9 +2,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::measure::{holds, stems, units};
-use crate::heuristic::intake;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::plan::distinguishing_words;
+use crate::heuristic::question_parts;
 use crate::prompts;
 use crate::prompts::{MeasureWords, TableWords};
 use ibid_core::Result;
@@ -91,7 +91,7 @@ pub(crate) struct TableRequest {
 ///
 /// There is at least one.
 pub(crate) fn table_requests(brief: &Brief, plan: &Plan) -> Result<Vec<(ItemId, TableRequest)>> {
-    let parts = intake::parts(&brief.question, prompts::phrases()?);
+    let parts = question_parts::parts(&brief.question, prompts::phrases()?);
     let items = plan.items().iter();
     let asking = items.filter(|item| parts.len() > 1 && parts.contains(&item.asks));
     let mut requests = Vec::new();

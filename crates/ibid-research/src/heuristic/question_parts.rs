@@ -1,0 +1,195 @@
+//! The parts of a question that asks several things.
+use crate::prompts::Phrases;
+use ibid_core::domain::split_sentences;
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
+
+use super::lexicon::{is_done_participle, is_verb, sentence_case};
+
+/// The parts of a question that asks several things: each ends with `?`, or the next begins with ", and which
+/// …".
+pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
+    if let Some((what, more)) = definition_and_more(asked, words) {
+        return vec![what, more];
+    }
+    if let Some(aspects) = listed_aspects(asked, words) {
+        return aspects;
+    }
+    let mut found = Vec::new();
+    let spans = split_sentences(asked);
+    // A full stop inside one question ("Rep. Smith") does not split it.
+    let several = spans.iter().filter(|span| asked[(*span).clone()].ends_with('?')).count() > 1;
+    let spans = if several { spans } else { std::iter::once(0..asked.len()).collect() };
+    for span in spans {
+        let sentence = &asked[span];
+        let mut rest = sentence;
+        while let Some(at) = next_part(rest, words) {
+            found.push(rest[..at].trim().trim_end_matches(',').to_owned());
+            rest = rest[at..].trim_start_matches([',', ' ']);
+            rest = rest.strip_prefix("and ").unwrap_or(rest);
+        }
+        found.push(rest.trim().to_owned());
+    }
+    if let Some(asking) = found.first().and_then(|first| asking_words(first)).map(str::to_owned) {
+        for part in found.iter_mut().skip(1).filter(|part| lacks_subject(part)) {
+            *part = format!("{asking} {part}");
+        }
+    }
+    found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
+    found
+}
+
+/// The words that a question asks with, up to its verb: "Who", "Which betting platform". `None` if the verb is not known.
+fn asking_words(question: &str) -> Option<&str> {
+    let words = tokens(question);
+    let noun = match words.first()?.text.as_str() {
+        "who" => 0,
+        "which" | "what" => {
+            let is_end = |it: &Token| is_stop_word(&it.text) || is_verb(&it.text);
+            words[1..].iter().position(is_end).filter(|nouns| *nouns > 0)?
+        }
+        _ => return None,
+    };
+    Some(&question[..words[noun].span.end])
+}
+
+/// Whether a part says more of what an earlier part asks for: "is accused of fraud", "is also the author of a book".
+fn lacks_subject(part: &str) -> bool {
+    let words = tokens(part);
+    let [verb, next, ..] = words.as_slice() else {
+        return false;
+    };
+    let is_participle = next.text.ends_with("ed") || is_done_participle(&next.text);
+    matches!(verb.text.as_str(), "is" | "are") && (next.text == "also" || is_participle)
+}
+
+/// "The pros and cons, costs and risks of X" as "Pros and cons of X", "Costs of X" and "Risks of X". `None` where the list has
+/// no comma or a word that names no aspect.
+fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
+    let text = asked.trim().trim_end_matches(['?', '.', '!']);
+    let lower = text.to_ascii_lowercase();
+    let (at, joint) =
+        [" of ", " for ", " about "].iter().find_map(|it| Some((lower.find(it)?, *it)))?;
+    let subject = text.get(at + joint.len()..)?.trim();
+    let list = lower[..at].trim();
+    let opening =
+        words.question.aspect_openings.iter().find_map(|it| list.strip_prefix(it.as_str()));
+    let list = opening.unwrap_or(list).trim_start().trim_start_matches("the ");
+    if !list.contains(',') || subject.is_empty() {
+        return None;
+    }
+    let mut aspects: Vec<String> = Vec::new();
+    for piece in list.split(',') {
+        let piece = piece.trim().trim_start_matches("and ").trim_start_matches("the ");
+        // "History and risks" are two aspects, "pros and cons" is one.
+        let pair = words.question.aspects.contains(piece);
+        let single: Vec<&str> = if pair { vec![piece] } else { piece.split(" and ").collect() };
+        for aspect in single {
+            if !words.question.aspects.contains(aspect.trim()) {
+                return None;
+            }
+            aspects.push(format!("{} of {subject}", sentence_case(aspect.trim())));
+        }
+    }
+    (aspects.len() >= 2).then_some(aspects)
+}
+
+/// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be recognised by their words.
+pub(crate) fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)> {
+    let lower = asked.to_ascii_lowercase();
+    let opening = ["what is ", "what are "].into_iter().find(|it| lower.starts_with(it))?;
+    let at = lower.find(" and ")?;
+    let rest = asked.get(at + " and ".len()..)?.trim().trim_end_matches(['?', '.']);
+    let mut next = rest.split(' ');
+    let word = next.next()?.to_ascii_lowercase();
+    // "What are the what and how of X" has no subject before the "and".
+    let subject = asked.get(opening.len()..at)?.trim().trim_end_matches(',');
+    if !words.question.parts.contains(&word) || next.next().is_none() || subject.is_empty() {
+        return None;
+    }
+    let named: Vec<&str> = rest
+        .split(' ')
+        .map(|word| if matches!(word, "it" | "them" | "they") { subject } else { word })
+        .collect();
+    let more = sentence_case(&named.join(" "));
+    Some((format!("{}{subject}?", &asked[..opening.len()]), format!("{more}?")))
+}
+
+/// Where the next part begins: at a comma or "and" before a question word.
+fn next_part(text: &str, words: &Phrases) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    [", and ", " and ", "; "]
+        .iter()
+        .flat_map(|joint| lower.match_indices(joint))
+        .filter(|(at, joint)| {
+            let after = lower[at + joint.len()..].split(' ').next().unwrap_or_default();
+            let enough =
+                tokens(&text[..*at]).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2;
+            enough && words.question.parts.iter().any(|part| part == after)
+        })
+        .map(|(at, _)| at)
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts;
+
+    #[test]
+    fn aspects_that_a_question_lists_are_its_parts() {
+        let words = crate::prompts::phrases().unwrap();
+        let told =
+            parts("What are the pros and cons, costs, history and risks of green roofs?", words);
+        assert_eq!(
+            told,
+            [
+                "Pros and cons of green roofs",
+                "Costs of green roofs",
+                "History of green roofs",
+                "Risks of green roofs",
+            ]
+        );
+        for whole in [
+            "What are the signs and symptoms of gout?",
+            "What is the capital, and largest city, of Peru?",
+        ] {
+            assert_eq!(parts(whole, words), [whole]);
+        }
+    }
+
+    #[test]
+    fn what_is_it_and_how_to_use_it_are_two_questions() {
+        let words = crate::prompts::phrases().unwrap();
+        let told = parts("What is Terraform and how to use it?", words);
+        assert_eq!(told, ["What is Terraform?", "How to use Terraform?"]);
+        let told = parts("What are green roofs, and why do they leak?", words);
+        assert_eq!(told, ["What are green roofs?", "Why do green roofs leak?"]);
+        let whole = "What is the link between cork and wine?";
+        assert_eq!(parts(whole, words), [whole]);
+    }
+
+    #[test]
+    fn a_question_of_two_parts_is_split() {
+        let words = prompts::phrases().unwrap();
+        let found = parts(
+            "What methods detect pancreatic cancer risk, and which genetic syndromes are relevant?",
+            words,
+        );
+        assert_eq!(
+            found,
+            ["What methods detect pancreatic cancer risk", "which genetic syndromes are relevant?"]
+        );
+        assert_eq!(parts("Is cork strong and light?", words).len(), 1);
+        for (asked, last) in [
+            ("Who is on trial for fraud, and is accused of theft?", "Who is accused of theft?"),
+            (
+                "Which betting platform offers a bonus, and is also expected in Vermont?",
+                "Which betting platform is also expected in Vermont?",
+            ),
+            ("What causes rust, and is steel affected?", "is steel affected?"),
+            ("Which drugs treat gout, and are they safe?", "are they safe?"),
+        ] {
+            assert_eq!(parts(asked, words).last().unwrap(), last);
+        }
+    }
+}

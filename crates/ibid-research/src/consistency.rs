@@ -21,8 +21,16 @@ use super::prompts::{self, fill_template};
 use super::research_state::ResearchState;
 use crate::thresholds::MIN_FACET_CUE_FIT;
 
-/// Titles of the parts that a report has besides its sections.
-const MADE_SECTIONS: [&str; 3] = ["introduction", "conclusion", "conclusions"];
+/// Whether `title` is that of a part that the report has besides its sections.
+fn is_made(report: &Report, title: &str) -> bool {
+    match title.to_lowercase().as_str() {
+        "introduction" => !report.introduction.is_empty(),
+        "conclusion" | "conclusions" => {
+            !report.conclusion.is_empty() || !report.conflicts.is_empty()
+        }
+        _ => false,
+    }
+}
 
 /// What the report says with citations.
 struct CitedStatements {
@@ -112,7 +120,7 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
     for planned in &plan.writing.sections {
         let is_told = report.sections.iter().any(|it| it.title == planned.title)
             || planned.items.iter().any(|item| said.items.contains(item))
-            || MADE_SECTIONS.contains(&planned.title.to_lowercase().as_str());
+            || is_made(report, &planned.title);
         let is_open = report.open.iter().any(|open| {
             open.item.is_some_and(|item| planned.items.contains(&item))
                 || open.why.contains(&planned.title.to_lowercase())

@@ -8,7 +8,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem_overlap, tokens};
 use ibid_core::domain::{
     Brief, Confidence, Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, ItemId,
-    OpenItem, QuestionKind, SectionLayout,
+    OpenItem, QuestionKind, SectionLayout, SectionPlan,
 };
 
 use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
@@ -64,7 +64,20 @@ pub(crate) fn remove_unfit_lines(
     keep_comparable_lines(brief, notes, draft, scorer);
     drop_repeated_sections(draft, scorer);
     keep_concluding_lines(draft);
+    order_as_planned(draft, &plan.sections);
     Ok(())
+}
+
+/// Puts the sections in the order of the plan; one that is not in it stays behind the section before it.
+fn order_as_planned(draft: &mut ReportDraft, planned: &[SectionPlan]) {
+    let mut last = 0;
+    let mut placed: Vec<(usize, DraftSection)> = Vec::new();
+    for section in std::mem::take(&mut draft.sections) {
+        last = planned.iter().position(|it| it.title == section.title).unwrap_or(last);
+        placed.push((last, section));
+    }
+    placed.sort_by_key(|it| it.0);
+    draft.sections = placed.into_iter().map(|it| it.1).collect();
 }
 
 /// Drops the sections that are disputed, and says of each part of the question that counts as answered that it is open if no sentence of
@@ -172,9 +185,8 @@ fn drop_repeated_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
         let by_code = section.item.is_some_and(|item| scorer.has_facet(item));
-        let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
         let mut lines = section.paragraphs.iter().flatten();
-        let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));
+        let repeats = by_code && lines.all(|line| short.contains(&line.text));
         !section.paragraphs.is_empty() && !repeats
     });
 }

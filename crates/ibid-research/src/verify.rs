@@ -45,7 +45,7 @@ pub(crate) async fn verify(
     let by_code = draft.answer.take_if(|_| draft.answer_by_code);
     let drawn =
         if draft.conclusion_by_code { std::mem::take(&mut draft.conclusion) } else { Vec::new() };
-    let lines = quotes.reworded_lines(&mut draft);
+    let lines = quotes.reworded_lines(&mut draft)?;
     if !lines.is_empty() {
         let mut faulty = quotes.find_faulty(llm, &lines).await?;
         merge_drafts(&mut draft, &faulty);
@@ -108,20 +108,22 @@ impl<'a> Quotes<'a> {
         cited.any(|it| it.has_context() && it.claim.starts_with(text))
     }
 
-    /// The lines of a draft that none of their quotes contains verbatim, each once.
-    fn reworded_lines(&self, draft: &mut ReportDraft) -> Vec<DraftLine> {
+    /// The lines of a draft that none of their quotes contains verbatim, each once. A quote without its "First," is verbatim.
+    fn reworded_lines(&self, draft: &mut ReportDraft) -> Result<Vec<DraftLine>> {
+        let words = &prompts::phrases()?.sentence;
         let mut lines: Vec<DraftLine> = Vec::new();
         let other_drafts = draft.other_drafts.clone();
         let of_other_drafts =
             other_drafts.iter().flatten().flat_map(|it| it.paragraphs.iter().flatten());
         for line in draft_lines(draft).map(|line| &*line).chain(of_other_drafts) {
             let text = line.text.trim_end_matches('…');
-            let verbatim = self.for_line(line).iter().any(|it| it.contains(text));
+            let is_quote = |it: &&str| it.contains(text) || claim_text(it, words) == text;
+            let verbatim = self.for_line(line).iter().any(is_quote);
             if !verbatim && !self.is_with_context(line) && !lines.contains(line) {
                 lines.push(line.clone());
             }
         }
-        lines
+        Ok(lines)
     }
 
     /// The lines that say something other or more than their quotes, as judged by a model, or else by the

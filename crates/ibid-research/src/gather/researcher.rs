@@ -22,6 +22,8 @@ use super::research_loop::ResearchLoop;
 const MAX_THOUGHTS: u32 = 3;
 /// Idle turns in a row that end a researcher: a model that only asks in other words would spend all its calls.
 const MAX_IDLE_TURNS: u32 = 3;
+/// Maximum number of the last tool calls that are kept for reading what was found.
+const MAX_CALLS_FOR_READING: u32 = 4;
 /// Maximum length of a reason shown for a failure, in characters.
 const MAX_REASON_CHARS: usize = 180;
 /// The reason shown when a researcher's model failed.
@@ -159,8 +161,10 @@ impl Researcher {
         self.turns += 1;
         // Turns without a tool call count too, or a model that only thinks would never stop.
         let most = team.max_react_tool_calls;
-        if !self.by_code && (self.calls >= most || self.turns > most) {
-            self.failure = Some(format!("recursion limit of {} reached", most + 1));
+        if self.calls >= most || !self.by_code && self.turns > most {
+            if !self.by_code {
+                self.failure = Some(format!("recursion limit of {} reached", most + 1));
+            }
             self.finish_or_continue(Vec::new(), now);
             return None;
         }
@@ -180,8 +184,11 @@ impl Researcher {
             ResearcherStep::Search(mut queries) => {
                 self.thoughts = 0;
                 self.passages.clear();
+                // Without a page read, a search is spent for nothing.
+                let for_reading = MAX_CALLS_FOR_READING.min(most / 3);
+                let calls_left = most.saturating_sub(for_reading).saturating_sub(self.calls);
                 let left = team.researcher_search_budget.saturating_sub(self.searches);
-                queries.truncate(left as usize);
+                queries.truncate(left.min(calls_left) as usize);
                 if queries.is_empty() {
                     self.trail.push("search_web: your searches are spent".to_owned());
                     return None;
@@ -195,9 +202,10 @@ impl Researcher {
                 self.calls += 1;
                 Some(next)
             }
-            ResearcherStep::Read(hits) => {
+            ResearcherStep::Read(mut hits) => {
                 self.thoughts = 0;
                 self.passages.clear();
+                hits.truncate((most - self.calls) as usize);
                 self.calls += hits.len() as u32;
                 self.known = self.findings.len();
                 Some(ResearcherStep::Read(hits))

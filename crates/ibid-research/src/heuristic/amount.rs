@@ -2,7 +2,7 @@
 use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 
 use super::dimension::{Dimension, TIMES};
-use super::sentence::measures;
+use super::measures::measures;
 use crate::thesaurus;
 use crate::thresholds::{AMOUNT_OF_ANOTHER_FIT, NO_UNIT_FIT, OTHER_UNIT_FIT};
 
@@ -19,8 +19,9 @@ pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
     };
     let mut found = measures(text);
     let others = numbers(text).into_iter().filter(is_counted);
-    let new: Vec<Number> =
-        others.filter(|it| found.iter().all(|known| known.span != it.span)).collect();
+    let new: Vec<Number> = others
+        .filter(|it| !found.iter().any(|known| known.span.contains(&it.span.start)))
+        .collect();
     found.extend(new);
     found
 }

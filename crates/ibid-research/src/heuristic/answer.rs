@@ -1,5 +1,5 @@
 //! The short answer of at most 60 words, and the answer line of at most 140 characters.
-use crate::draft::{DraftConflict, DraftLine};
+use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
@@ -9,19 +9,16 @@ use crate::thresholds::{
     MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::{
-    Brief, Evidence, EvidenceStore, ItemId, OpenItem, QuestionKind, Stance, YesNo,
-};
+use ibid_core::domain::{Brief, Evidence, EvidenceStore, ItemId, QuestionKind, Stance};
 
 use super::calendar::{names_month, years};
 use super::claim_clusters::{ClaimCluster, share_sentences};
-use super::conflicts::is_on_verdict;
 use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::procedure;
 use super::question_kind::question_kind;
 use super::ranked_points::RankedPoint;
 use super::score::RelevanceScorer;
-use super::sentence::{BUT_NOT, has_denial, has_number};
+use super::sentence::has_number;
 use super::side_name::SideName;
 
 /// Maximum number of words of the short answer.
@@ -32,11 +29,16 @@ const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
-/// The best sentence for each part of a question, at most 100 words together.
+/// The best sentence for each part of a question, at most 100 words together. Where all parts ask for `one_thing`, the sentence that
+/// answers them all, if there is one.
 pub(crate) fn answer_parts<'a>(
     rankings: &[(ItemId, Vec<RankedPoint<'a>>)],
+    one_thing: bool,
 ) -> Vec<&'a ClaimCluster> {
     let mut taken: Vec<&ClaimCluster> = Vec::new();
+    if let Some(point) = answer_to_all(rankings).filter(|_| one_thing) {
+        return vec![point];
+    }
     for (_, ranked) in rankings {
         let said: usize = taken.iter().map(|point| point.words).sum();
         let top = ranked.first().map_or(0.0, |best| best.worth);
@@ -51,6 +53,23 @@ pub(crate) fn answer_parts<'a>(
         taken.extend(fits.map(|it| it.point));
     }
     taken
+}
+
+/// The point that answers each of several parts of a question well enough, best the one whose weakest part is best.
+fn answer_to_all<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> Option<&'a ClaimCluster> {
+    let first = rankings.first().filter(|_| rankings.len() > 1)?;
+    let least_worth = |point: &'a ClaimCluster| {
+        let of_part = |ranked: &[RankedPoint<'a>]| {
+            let top = ranked.first().map_or(0.0, |best| best.worth);
+            let found = ranked.iter().find(|it| std::ptr::eq(it.point, point));
+            let worth = found.map_or(0.0, |it| it.worth);
+            if worth >= top * MIN_ANSWER_WORTH_SHARE { worth } else { 0.0 }
+        };
+        rankings.iter().map(|ranking| of_part(&ranking.1)).fold(f32::MAX, f32::min)
+    };
+    let points = first.1.iter().map(|it| (least_worth(it.point), it.point));
+    let good = points.filter(|it| it.0 >= MIN_ANSWER_WORTH && it.1.words <= PART_WORDS);
+    good.max_by(|a, b| a.0.total_cmp(&b.0)).map(|it| it.1)
 }
 
 /// The tally of evidence for yes and for no.
@@ -255,7 +274,7 @@ fn short_answer<'a>(
 }
 
 /// Whether a sentence says that something is so under a condition alone: "only in", "only where".
-fn is_limited(text: &str) -> bool {
+pub(super) fn is_limited(text: &str) -> bool {
     prompts::phrases().is_ok_and(|phrases| phrases.sentence.only_if.any_in(&spaced(text)))
 }
 
@@ -265,59 +284,8 @@ fn is_against(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
 
-/// Yes or no for a report: where the question asks for it, the evidence is clear, a sentence of the short answer says it, none
-/// takes a yes back, and no conflict is on it.
-pub(crate) fn verdict(
-    brief: &Brief,
-    notes: &EvidenceStore,
-    short: &[&ClaimCluster],
-    conflicts: &[DraftConflict],
-    lean: Option<&YesNoTally>,
-) -> Option<YesNo> {
-    let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
-    let says = short.iter().any(|it| agrees_with(Some(yes), it, notes));
-    let words = &prompts::phrases().ok()?.sentence;
-    // "It inhibits the one, but not the other", and not "reviewed but not approved".
-    const AFTER_CONTRAST: [&str; 8] = ["the ", "a ", "an ", "in ", "on ", "for ", "of ", "to "];
-    let denied = |text: &str| {
-        let told = spaced(text);
-        let contrast = told.split_once(BUT_NOT);
-        let contrast =
-            contrast.filter(|it| AFTER_CONTRAST.iter().any(|word| it.1.starts_with(word)));
-        has_denial(contrast.map_or(&told, |it| it.0), words)
-    };
-    let denies = yes && short.iter().any(|it| denied(&it.text));
-    let limited = short.iter().any(|it| is_limited(&it.text));
-    let split = conflicts.iter().any(|it| is_on_verdict(notes, it));
-    (says && !denies && !limited && !split).then_some(if yes { YesNo::Yes } else { YesNo::No })
-}
-
-/// Why the sources decide neither yes nor no, as an open item; empty for questions that ask for neither.
-pub(crate) fn undecided(
-    brief: &Brief,
-    scorer: &mut RelevanceScorer,
-    ranked: &[RankedPoint<'_>],
-    lean: Option<&YesNoTally>,
-) -> Result<Vec<OpenItem>> {
-    let words = &prompts::phrases()?.open;
-    let (Some(lean), Some(nearest)) = (lean, ranked.first()) else {
-        return Ok(Vec::new());
-    };
-    if lean.majority().is_some() {
-        return Ok(Vec::new());
-    }
-    let missing = scorer.question_words_missing_in(&brief.question, &nearest.point.text);
-    let quoted: Vec<String> = missing.iter().map(|word| format!("“{word}”")).collect();
-    let why = match (lean.yes.min(lean.no), quoted.is_empty()) {
-        (1.., _) => words.undecided_split.clone(),
-        (0, true) => words.undecided_framed.clone(),
-        (0, false) => fill_template(&words.undecided_words, &[("terms", &quoted.join(", "))]),
-    };
-    Ok(vec![OpenItem { item: None, what: OpenItem::YES_OR_NO.to_owned(), why }])
-}
-
 /// Whether a point has the stance of a clear yes or no; any point if there is none.
-fn agrees_with(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
+pub(super) fn agrees_with(lean: Option<bool>, point: &ClaimCluster, notes: &EvidenceStore) -> bool {
     let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
     match lean {
         Some(true) => stance == Some(Stance::For),

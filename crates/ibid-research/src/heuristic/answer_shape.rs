@@ -21,7 +21,8 @@ use super::calendar::{
 };
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
-use super::sentence::{has_denial, has_number, is_imperative, measures};
+use super::measures::measures;
+use super::sentence::{has_denial, has_number, is_imperative};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {

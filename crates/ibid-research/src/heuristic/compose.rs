@@ -28,11 +28,13 @@ use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
 use super::procedure::MIN_LISTED;
+use super::question_parts;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
 use super::score::RelevanceScorer;
 use super::side_name::SideName;
 use super::tables::TablePoints;
+use super::verdict;
 use confidence::confidence_mark;
 use nearest::mark_near;
 use sections::{is_core_item, sections_by_item};
@@ -76,7 +78,8 @@ pub(crate) fn compose_report(
     // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
     let (base, line) = parts.first().map_or((whole, leading), |(_, first)| (first, first));
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
-    let mut short = answer::answer_parts(&parts);
+    let one_thing = question_parts::is_of_one_thing(&brief.question, prompts::phrases()?);
+    let mut short = answer::answer_parts(&parts, one_thing);
     if short.is_empty() {
         short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
     }
@@ -89,7 +92,7 @@ pub(crate) fn compose_report(
     let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     mark_superseded(current.is_empty() && !ranked.is_empty(), &mut confidence)?;
-    let verdict = answer::verdict(brief, notes, &short, &conflicts, lean.as_ref());
+    let verdict = verdict::verdict(brief, notes, &short, &conflicts, lean.as_ref());
     let listed = best.is_some_and(|it| it.headed || it.listed);
     let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
     let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !has_row;
@@ -115,7 +118,7 @@ pub(crate) fn compose_report(
     if nearest_only && brief.kind == QuestionKind::List {
         (conflicts, sections) = (Vec::new(), Vec::new());
     }
-    let undecided = answer::undecided(brief, scorer, leading, lean.as_ref())?;
+    let undecided = verdict::undecided(brief, scorer, leading, lean.as_ref())?;
     let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),

@@ -17,8 +17,9 @@ use super::calendar::years;
 use super::claim_clusters::{ClaimCluster, independent_source};
 use super::conflict_reason::{Side, answer_reason, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
+use super::measures::{labels, measures};
 use super::score::RelevanceScorer;
-use super::sentence::{has_denial, has_doubt_words, labels, measures};
+use super::sentence::{has_denial, has_doubt_words};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
 use crate::changed_fact::find_substitution;
 
@@ -168,7 +169,16 @@ fn changed_fact(
     one: &Statement<'_>,
     other: &Statement<'_>,
 ) -> Option<(String, String)> {
+    // "2 hours and 15 minutes" and "135 minutes" are one figure.
+    let values = |it: &Statement<'_>| -> Vec<(i64, Option<String>)> {
+        let of = |it: &Number| ((it.value * 1000.0).round() as i64, it.unit.clone());
+        it.figures.iter().map(|figure| of(&figure.0)).collect()
+    };
     let (a, b) = (one.source, other.source);
+    if brief.kind == QuestionKind::YesNo || !one.figures.is_empty() && values(one) == values(other)
+    {
+        return None;
+    }
     let first = |source: &Source| source.copy_of.unwrap_or(source.id);
     let copies = first(a) == first(b);
     find_substitution(&brief.question, &one.point.text, &other.point.text, copies)

@@ -1,7 +1,7 @@
 //! The dimensions that questions ask for, such as height and cost: their words and units.
 use ibid_core::domain::words::{stem, tokens};
 
-use super::sentence::measures;
+use super::measures::measures;
 use crate::thresholds::{DIMENSION_WITHOUT_UNIT_FIT, OTHER_DIMENSION_FIT, UNNAMED_DIMENSION_FIT};
 
 /// What "how deep" and "how heavy" ask for.

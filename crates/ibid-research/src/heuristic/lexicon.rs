@@ -192,7 +192,7 @@ fn verb_of_noun(word: &str) -> Option<String> {
 }
 
 /// The figures of a number word: "forty" is 40. "One" is more often a pronoun.
-fn number_of_word(word: &str) -> Option<&'static str> {
+pub(crate) fn number_of_word(word: &str) -> Option<&'static str> {
     const NUMBERS: [(&str, &str); 19] = [
         ("two", "2"),
         ("three", "3"),

@@ -1,7 +1,7 @@
 //! The parts of a question that asks several things.
 use crate::prompts::Phrases;
 use ibid_core::domain::split_sentences;
-use ibid_core::domain::words::{Token, is_stop_word, tokens};
+use ibid_core::domain::words::{is_stop_word, tokens};
 
 use super::lexicon::{is_done_participle, is_verb, sentence_case};
 
@@ -44,12 +44,27 @@ fn asking_words(question: &str) -> Option<&str> {
     let noun = match words.first()?.text.as_str() {
         "who" => 0,
         "which" | "what" => {
-            let is_end = |it: &Token| is_stop_word(&it.text) || is_verb(&it.text);
-            words[1..].iter().position(is_end).filter(|nouns| *nouns > 0)?
+            // "Which betting platform offers": the verb of one thing ends with "s".
+            let of_one =
+                |nth: usize| words[nth].text.ends_with('s') && !words[nth - 1].text.ends_with('s');
+            let is_end = |nth: &usize| {
+                let word = words[*nth].text.as_str();
+                is_stop_word(word) || is_verb(word) || *nth > 1 && of_one(*nth)
+            };
+            (1..words.len()).find(is_end)?.checked_sub(1).filter(|nouns| *nouns > 0)?
         }
         _ => return None,
     };
     Some(&question[..words[noun].span.end])
+}
+
+/// Whether the parts of a question all ask for one thing: "which shop sells bread and is closed on Monday".
+pub(crate) fn is_of_one_thing(asked: &str, words: &Phrases) -> bool {
+    // Such a part was given the words that the question asks with.
+    let lower = asked.to_lowercase();
+    parts(asked, words).iter().skip(1).any(|part| !lower.contains(&part.to_lowercase()))
+        && definition_and_more(asked, words).is_none()
+        && listed_aspects(asked, words).is_none()
 }
 
 /// Whether a part says more of what an earlier part asks for: "is accused of fraud", "is also the author of a book".
@@ -187,7 +202,7 @@ mod tests {
                 "Which betting platform is also expected in Vermont?",
             ),
             ("What causes rust, and is steel affected?", "is steel affected?"),
-            ("Which drugs treat gout, and are they safe?", "are they safe?"),
+            ("Which drugs treat gout, and are they safe for babies?", "are they safe for babies?"),
         ] {
             assert_eq!(parts(asked, words).last().unwrap(), last);
         }

@@ -173,7 +173,7 @@ fn rank_point<'a>(
         listed,
         has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
         headed: heading > 0.0,
-        things_known,
+        things_known: things_known && !scorer.has_another_name(&point.text),
     };
     it.worth = worth_of(brief, notes, scorer, (&it, &lower), formless)?;
     Ok(it)
@@ -206,10 +206,9 @@ fn worth_of(
     if brief.kind == QuestionKind::YesNo && decides && first.stance != Stance::Neutral {
         worth += STANCE_BONUS;
     }
-    let lacks_kind = brief.kind == QuestionKind::List
-        && !it.listed
-        && scorer.names_known_kind(&point.text) == Some(false);
-    if !it.has_head || lacks_kind {
+    let is_of_list = brief.kind == QuestionKind::List && !it.listed;
+    let names_kind = if is_of_list { scorer.names_known_kind(&point.text) } else { None };
+    if !names_kind.unwrap_or(it.has_head) {
         worth *= WITHOUT_HEAD_WORTH;
     }
     if let Some(similar) = it.similarity {

@@ -1,6 +1,8 @@
 //! Whether a sentence can be used in a report, and how it is cleaned.
 use crate::prompts::SentenceWords;
-use ibid_core::domain::words::{Number, is_stop_word, numbers};
+use ibid_core::domain::words::is_stop_word;
+
+use super::measures::measures;
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{on_one_line, sentence_case, spaced};
@@ -16,31 +18,6 @@ const MEMBER_FITNESS: f32 = 0.6;
 const MAX_LABEL_BYTES: usize = 48;
 /// Minimum number of words of a statement with a verb or a number: "She never married."
 const MIN_STATEMENT_WORDS: usize = 3;
-/// Stems of units that are measures also after a number that is spelled out.
-const SPELLED_OUT_UNITS: [&str; 22] = [
-    "year",
-    "month",
-    "week",
-    "dai",
-    "day",
-    "hour",
-    "minut",
-    "metr",
-    "meter",
-    "centimetr",
-    "centimet",
-    "kilometr",
-    "kilomet",
-    "mile",
-    "feet",
-    "foot",
-    "inch",
-    "litr",
-    "liter",
-    "euro",
-    "dollar",
-    "%",
-];
 /// Maximum number of words of a readable sentence.
 const MAX_SENTENCE_WORDS: usize = 65;
 
@@ -158,7 +135,7 @@ fn breaks_off(text: &str, words: &SentenceWords) -> bool {
 
 /// Whether a lower-case text begins by telling what to do.
 pub(crate) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
-    let clause = opening.split([',', ':', ';']).next().unwrap_or_default();
+    let clause = without_ordinal(opening).split([',', ':', ';']).next().unwrap_or_default();
     let mut rest = clause.split(' ');
     let first = rest.next().unwrap_or_default();
     // "Ensure the valve is closed" leaves out "that".
@@ -167,6 +144,31 @@ pub(crate) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
             .take_while(|word| !words.clause_openings.contains(*word))
             .any(|word| words.subject_verbs.contains(word));
     words.imperatives.contains(first) && !is_noun
+}
+
+/// A lower-case text without the word that gives a step its place: "first, mix", "then fold".
+fn without_ordinal(opening: &str) -> &str {
+    const ORDINALS: [&str; 16] = [
+        "first",
+        "firstly",
+        "second",
+        "secondly",
+        "third",
+        "thirdly",
+        "fourth",
+        "fourthly",
+        "fifth",
+        "sixth",
+        "then",
+        "next",
+        "afterwards",
+        "after that",
+        "finally",
+        "lastly",
+    ];
+    let mut rests = ORDINALS.iter().filter_map(|word| opening.strip_prefix(word));
+    let rest = rests.find_map(|rest| rest.strip_prefix(", ").or_else(|| rest.strip_prefix(' ')));
+    rest.unwrap_or(opening)
 }
 
 /// Scores the form of a sentence: each flaw lowers it.
@@ -450,78 +452,6 @@ fn without_harmless_negations(spaced: &str, words: &SentenceWords) -> String {
 /// Whether the words express doubt or contradiction.
 pub(crate) fn has_doubt_words(spaced: &str, words: &SentenceWords) -> bool {
     words.doubt.any_in(spaced)
-}
-
-/// Words before a number that make it a label: "type 2", "Figure 3".
-const LABELS: &[&str] = &[
-    "type",
-    "types",
-    "grade",
-    "stage",
-    "phase",
-    "level",
-    "class",
-    "figure",
-    "fig",
-    "table",
-    "chapter",
-    "section",
-    "group",
-    "version",
-    "part",
-    "page",
-    "no",
-    "number",
-    "trial",
-    "factor",
-    "interleukin",
-    "vitamin",
-];
-
-/// The numbers of a text that measure or count: not "type 2", "MEN 1", "Figure 3" or a year.
-pub(crate) fn measures(text: &str) -> Vec<Number> {
-    numbers(text).into_iter().filter(|number| is_measure(text, number)).collect()
-}
-
-/// The numbers of a text that are labels: "type 2", "roof number 4", as written, sorted.
-pub(crate) fn labels(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = numbers(text)
-        .into_iter()
-        .filter(|number| is_labelled_number(text, number))
-        .map(|it| text[it.span].to_owned())
-        .collect();
-    found.sort();
-    found
-}
-
-fn is_measure(text: &str, it: &Number) -> bool {
-    // "Seven years" is a measure, "two types" is not.
-    if !text[it.span.clone()].starts_with(|c: char| c.is_ascii_digit()) {
-        return it.unit.as_deref().is_some_and(|unit| SPELLED_OUT_UNITS.contains(&unit));
-    }
-    if it.unit.as_deref() == Some("%") {
-        return true;
-    }
-    let word = word_before(text, it);
-    let digits = word.chars().all(|c| c.is_ascii_digit());
-    let code =
-        word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
-    let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
-    let year = whole && (1000.0..2100.0).contains(&it.value);
-    !(code || year || is_labelled_number(text, it) && it.value < 10.0)
-}
-
-fn word_before<'a>(text: &'a str, it: &Number) -> &'a str {
-    text[..it.span.start]
-        .trim_end_matches([' ', '-', '('])
-        .rsplit(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or_default()
-}
-
-/// Whether the word before a number makes it a label.
-fn is_labelled_number(text: &str, it: &Number) -> bool {
-    LABELS.contains(&word_before(text, it).to_lowercase().as_str())
 }
 
 /// Whether the text has a number that measures or counts.

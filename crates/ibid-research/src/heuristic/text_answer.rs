@@ -7,8 +7,8 @@ use crate::thresholds::{ANSWER_HALF_DISTANCE, FOLLOWING_SENTENCE_WEIGHT, ROUNDIN
 use std::collections::BTreeSet;
 
 use super::calendar::years_at;
+use super::measures::measures;
 use super::question_kind::question_kind;
-use super::sentence::measures;
 use crate::prompts;
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};

@@ -274,6 +274,7 @@ words!(ConfidenceWords {
     lean: String,
     lean_one: String,
     one_source: String,
+    seller: String,
     open_part: String,
     agree: String,
     disagree: String,

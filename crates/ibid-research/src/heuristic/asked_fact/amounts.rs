@@ -2,7 +2,7 @@
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
 use crate::heuristic::calendar::years;
-use crate::heuristic::sentence::measures;
+use crate::heuristic::measures::measures;
 
 /// Maximum number of words between what is measured and its figure.
 const MAX_FIGURE_DISTANCE: usize = 6;

@@ -1,7 +1,7 @@
 //! How high, long, deep, wide or heavy a named thing is.
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
-use crate::heuristic::sentence::measures;
+use crate::heuristic::measures::measures;
 
 /// Maximum number of words between the noun of a dimension and its figure: "a height above sea level of 1,911 m".
 const MAX_NOUN_DISTANCE: usize = 6;

@@ -76,6 +76,11 @@ pub(super) fn confidence_mark(
     } else if n > 1 {
         why.push(words.none_disagrees.clone());
     }
+    let is_offer = |it: &&Evidence| notes.source(it.source).is_some_and(|source| source.is_offer);
+    if !evidence.is_empty() && evidence.iter().all(is_offer) {
+        why.push(words.seller.clone());
+        level -= 1;
+    }
     if answer::has_doubt(evidence.iter().copied()) {
         why.push(words.doubt.clone());
         level -= 1;

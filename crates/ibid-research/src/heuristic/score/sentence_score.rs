@@ -235,7 +235,10 @@ impl RelevanceScorer {
             1 | 2 => JOINED_HEADINGS_WEIGHT,
             _ => MANY_JOINED_HEADINGS_WEIGHT,
         };
-        if !meant && self.names_another_kind(page.sentence(n), &around.wide) {
+        let sentence = page.sentence(n);
+        if !meant && self.names_another_kind(sentence, &around.wide)
+            || self.has_another_name(sentence)
+        {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
         let Some(mut span) = SentenceRange::of(candidate, around, words) else {

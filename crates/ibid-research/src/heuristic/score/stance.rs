@@ -1,7 +1,10 @@
 //! The stance of a sentence on a yes-or-no question.
+mod refusal;
+
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use self::refusal::{forbids, is_given_up, is_only_owner, recurs_less_often};
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
@@ -114,6 +117,13 @@ impl RelevanceScorer {
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return stance;
         }
+        if self.says_opposite_of_object(claim, spaced) || recurs_less_often(&claim.asked, spaced) {
+            return Stance::Against;
+        }
+        if is_only_owner(&claim.subject_phrase, text) {
+            return Stance::Neutral;
+        }
+        let words = &self.words.sentence;
         // "Better survival?" is denied by "poor survival", and "a positive regulator" by "a negative regulator".
         let opposed = opposed_word(&claim.asked, spaced, words);
         let is_opposite = opposed.is_some();
@@ -170,7 +180,11 @@ impl RelevanceScorer {
         if is_hard && has_phrase(clause, "without") {
             return Stance::Neutral;
         }
-        let refused = has_qualified_denial(clause) || is_too_much(clause) || is_hard;
+        let refused = has_qualified_denial(clause)
+            || is_too_much(clause)
+            || is_hard
+            || forbids(&claim.asked, clause)
+            || self.gives_up(claim, clause);
         let denials = self.denials(claim, clause) + usize::from(refused);
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
         if denials > 1 {
@@ -188,6 +202,16 @@ impl RelevanceScorer {
         } else {
             Stance::For
         }
+    }
+
+    /// Whether a clause says that the verb asked about is refused, failed in or ended.
+    fn gives_up(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let verbs = claim.verb.map_or_else(|| claim.all_words.clone(), |verb| vec![verb]);
+        tokens(clause).iter().enumerate().any(|(at, word)| {
+            let ids = self.ids(&word.text);
+            verbs.iter().any(|verb| self.match_strength(*verb, &ids) >= MIN_WORD_MATCH)
+                && is_given_up(&claim.asked, clause, at)
+        })
     }
 
     /// How often a clause denies the verb asked about. A contrast after the verb denies only what follows it: "the roof can carry
@@ -228,6 +252,37 @@ impl RelevanceScorer {
         let serving = &self.words.sentence.serving;
         let at = serving.all_in(clause).into_iter().filter_map(|word| clause.find(word)).max();
         at.is_some_and(|at| self.is_of_subject(claim, &clause[..at]))
+    }
+
+    /// Whether a sentence has a word of the question and its opposite, and the opposite is said of an object of the question: "opens at 8
+    /// and is closed on Monday" of "is it open on Monday".
+    fn says_opposite_of_object(&mut self, claim: &YesNoClaim, spaced: &str) -> bool {
+        const JOINTS: [&str; 4] = [" and ", " but ", ", ", "; "];
+        let words = &self.words.sentence;
+        let (asked, said) = (stems(&claim.asked), stems(spaced));
+        let has_both = |(word, opposite): &(String, String)| {
+            asked.contains(word)
+                && !asked.contains(opposite)
+                && said.contains(word)
+                && said.contains(opposite)
+        };
+        let both = antonym_stems(words).find(has_both).filter(|_| !has_denial(spaced, words));
+        let Some((word, opposite)) = both else {
+            return false;
+        };
+        let mut parts = vec![spaced];
+        for joint in JOINTS {
+            parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+        }
+        // What is joined to the opposite, "on Sunday and Monday", belongs to it up to the word itself.
+        let from = parts.iter().position(|part| stems(part).contains(&opposite)).unwrap_or(0);
+        let told = parts[from..].iter().take_while(|part| !stems(part).contains(&word));
+        let told: Vec<&str> = told.copied().collect();
+        let objects = if claim.objects.is_empty() { &claim.all_words } else { &claim.objects };
+        told.into_iter().any(|part| {
+            let ids = self.ids(part);
+            objects.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
+        })
     }
 
     /// Whether what stands before a verb names the subject of the question, and no lack of it.
@@ -464,16 +519,11 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
 /// The stem of a word of the question of which the sentence has the opposite instead: "better" and "poor", "dependence" and
 /// "independence".
 fn opposed_word(asked: &str, said: &str, words: &SentenceWords) -> Option<String> {
-    let stems = |text: &str| -> BTreeSet<String> {
-        text.split([' ', ',']).filter(|part| part.len() > 2).map(stem).collect()
-    };
     let (asked, said) = (stems(asked), stems(said));
     let flips = |one: &str, other: &str| {
         asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
     };
-    let pairs = words.antonyms.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-    let mut pairs = pairs.map(|(one, other)| (stem(one), stem(other)));
-    let paired = pairs.find(|(one, other)| flips(one, other)).map(|pair| pair.0);
+    let paired = antonym_stems(words).find(|(one, other)| flips(one, other)).map(|pair| pair.0);
     paired.or_else(|| {
         let mut long = asked.iter().filter(|text| text.len() >= 5);
         let negated = |text: &&String| {
@@ -483,6 +533,17 @@ fn opposed_word(asked: &str, said: &str, words: &SentenceWords) -> Option<String
         };
         long.find(negated).cloned()
     })
+}
+
+/// The stems of each word that has an opposite, with those of the opposite.
+fn antonym_stems(words: &SentenceWords) -> impl Iterator<Item = (String, String)> {
+    let pairs = words.antonyms.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    pairs.map(|(one, other)| (stem(one), stem(other)))
+}
+
+/// The stems of the words of a normalized text.
+fn stems(spaced: &str) -> BTreeSet<String> {
+    spaced.split([' ', ',']).filter(|part| part.len() > 2).map(stem).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::thresholds::{
     ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_FACET_CUE_FIT, MIN_PART_OVERLAP,
     MIN_VERB_MATCH, MIN_WORD_MATCH,
 };
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{Brief, ChecklistItem, ItemId, QuestionKind};
 
 /// Number of content words from which a question is specific.
@@ -44,6 +44,16 @@ impl RelevanceScorer {
     /// Whether a sentence names another thing of a kind that the question names, and neither it nor its
     /// context (`wide`) names the one in question.
     pub(super) fn names_another_kind(&mut self, text: &str, wide: &[u32]) -> bool {
+        self.names_another(text, wide, false)
+    }
+
+    /// Whether a sentence names another of a kind by its name, "the Holt tunnel" where the Garn tunnel is asked about, and not that one.
+    pub(crate) fn has_another_name(&mut self, text: &str) -> bool {
+        self.names_another(text, &[], true)
+    }
+
+    /// With `names_alone`, another thing is one that a name tells from that of the question.
+    fn names_another(&mut self, text: &str, wide: &[u32], names_alone: bool) -> bool {
         if self.pairs.is_empty() {
             return false;
         }
@@ -51,9 +61,17 @@ impl RelevanceScorer {
         let pairs = std::mem::take(&mut self.pairs);
         // "Do green roofs leak more than bare roofs" asks about both.
         let asked: Vec<u32> = pairs.iter().map(|pair| self.lexicon.id(&pair.0)).collect();
+        let here = self.ids(text);
+        let is_capital =
+            |text: &str, token: &Token| text[token.span.clone()].starts_with(char::is_uppercase);
+        let question = tokens(&self.question_text);
         let found = pairs.iter().any(|(which, kind)| {
+            let mut named = question.iter().skip(1).filter(|it| it.text == *which);
+            let is_name = named.any(|it| is_capital(&self.question_text, it));
             let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
-            self.match_strength(which, wide) < MIN_WORD_MATCH
+            let is_near = self.match_strength(which, wide) >= MIN_WORD_MATCH;
+            let is_here = self.match_strength(which, &here) >= MIN_WORD_MATCH;
+            !is_here
                 && words.windows(2).enumerate().any(|(at, window)| {
                     let beside = text[window[0].span.end..window[1].span.start].trim().is_empty();
                     // "A cool roof", and not "green roofs cool roofs".
@@ -63,8 +81,11 @@ impl RelevanceScorer {
                     let names_one = !is_stop_word(&window[0].text)
                         && content_weight(text, &window[0]) >= 1.0
                         && (by_article || !is_verb(&window[0].text));
+                    // "The Holt tunnel" is not the Garn tunnel, whatever the sentences around it name.
+                    let is_other_name = is_name && at > 0 && is_capital(text, &window[0]);
                     beside
                         && names_one
+                        && (is_other_name || !is_near && !names_alone)
                         && self.lexicon.id(&window[1].text) == kind
                         && !asked.contains(&self.lexicon.id(&window[0].text))
                 })

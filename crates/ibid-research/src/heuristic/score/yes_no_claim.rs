@@ -5,8 +5,8 @@ use super::assertion::AssertionWords;
 use crate::heuristic::intake::content_weight;
 use crate::heuristic::lexicon::is_verb;
 use crate::heuristic::lexicon::{StemInterner, spaced};
+use crate::heuristic::measures::measures;
 use crate::heuristic::question_kind::HELPING_VERBS;
-use crate::heuristic::sentence::measures;
 use crate::prompts::SentenceWords;
 use ibid_core::domain::words::{Number, Token, is_stop_word, tokens};
 use ibid_core::domain::{Brief, QuestionKind, Stance};
@@ -33,6 +33,8 @@ pub(super) struct YesNoClaim {
     pub(super) ranks: Vec<String>,
     /// The words before the verb.
     pub(super) subject: Vec<u32>,
+    /// The same in lower case, without stop words: "agnes pell".
+    pub(super) subject_phrase: String,
     /// All content words of a question whose claim is not known: only a sentence with all of them decides it.
     pub(super) all_words: Vec<u32>,
     /// Whether the question asks of every member of a kind: "can any roof carry plants".
@@ -70,6 +72,9 @@ impl YesNoClaim {
             (None, None) => yes_no_verb(question).or_else(|| predicate(question)),
         };
         let claim_is_known = verb.is_some() || asks_enough;
+        let before = tokens(question).into_iter().take_while(|it| verb.as_ref() != Some(&it.text));
+        let subject: Vec<String> =
+            before.map(|it| it.text).filter(|word| !is_stop_word(word)).collect();
         let verb = verb
             .filter(|verb| !asks_enough && related.is_none() && !words.light_verbs.contains(verb));
         let objects_follow = related.is_none() && named.is_none() && verb.is_some();
@@ -88,7 +93,12 @@ impl YesNoClaim {
             Vec::new()
         } else {
             let words = tokens(question);
-            let telling = |it: &&Token| content_weight(question, it) >= 1.0;
+            // Of "is the greenhouse full in winter" each word decides.
+            let of_state = words.first().is_some_and(|it| COPULAS.contains(&it.text.as_str()))
+                && words.get(1).is_some_and(|it| it.text != "there");
+            let telling = |it: &&Token| {
+                content_weight(question, it) >= 1.0 || of_state && !is_stop_word(&it.text)
+            };
             words.iter().filter(telling).flat_map(|it| lexicon.part_ids(&it.text)).collect()
         };
         let opposites = verb.iter().flat_map(|verb| opposites(lexicon, verb, words)).collect();
@@ -99,9 +109,6 @@ impl YesNoClaim {
         };
         let ranks = words.ranking.all_in(&asked).into_iter().filter(is_ranked);
         let ranks = ranks.map(str::to_owned).collect();
-        let before = tokens(question).into_iter().take_while(|it| verb.as_ref() != Some(&it.text));
-        let subject: Vec<String> =
-            before.map(|it| it.text).filter(|word| !is_stop_word(word)).collect();
         Some(YesNoClaim {
             minor: minor.iter().flat_map(|word| lexicon.part_ids(word)).collect(),
             opposites,
@@ -110,6 +117,7 @@ impl YesNoClaim {
             purpose: purpose
                 .map(|all| all.iter().flat_map(|word| lexicon.part_ids(word)).collect()),
             ranks,
+            subject_phrase: subject.join(" "),
             subject: subject.iter().flat_map(|word| lexicon.part_ids(word)).collect(),
             all_words,
             assertions: AssertionWords::new(words),

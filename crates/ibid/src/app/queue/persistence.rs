@@ -1,5 +1,6 @@
 //! What the queue asks of the store: to store an accepted run, to find abandoned ones, to end one that cannot be worked on.
 use super::super::App;
+use super::super::readers;
 use super::super::spending::Submission;
 use ibid_core::domain::{Question, RunId};
 use ibid_core::ports::AcceptOutcome;
@@ -23,6 +24,10 @@ impl App {
             return Err(Error::new(ErrorKind::Usage, "question is empty"));
         }
         let mut question = self.resolve_question(question)?;
+        // A run is not begun that could not be opened.
+        if !question.engines.is_empty() {
+            readers::open_cache(&self.settings).await?;
+        }
         let owner = submission.owner.as_ref();
         question.resembles = self.find_similar_run(&question, owner).await?;
         // Last, because it depends on the models and the budget of the resolved question.

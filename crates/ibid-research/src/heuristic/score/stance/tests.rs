@@ -396,3 +396,55 @@ fn what_is_said_of_something_else_neither_serves_nor_denies() {
         assert_eq!(stance(asked, text), wanted, "{asked} {text}");
     }
 }
+
+#[test]
+fn what_is_forbidden_refused_ended_or_said_of_another_is_no_yes() {
+    for (asked, text, wanted) in [
+        ("May I smoke in the garden?", "Smoking is forbidden in the garden.", Stance::Against),
+        ("Is smoking forbidden in the garden?", "Smoking is forbidden in the garden.", Stance::For),
+        (
+            "Did Agnes Pell sign the lease?",
+            "The secretary, Agnes Pell, refused to sign the lease.",
+            Stance::Against,
+        ),
+        ("Did Agnes Pell sign the lease?", "Agnes Pell signed the lease.", Stance::For),
+        ("Does the club keep bees?", "The club stopped keeping bees in 2019.", Stance::Against),
+        (
+            "Is the greenhouse full in winter?",
+            "The greenhouse is empty in winter.",
+            Stance::Against,
+        ),
+        ("Is the greenhouse full in winter?", "The greenhouse is full in winter.", Stance::For),
+        ("Did the pump work in summer?", "The pump was out of order all summer.", Stance::Neutral),
+        (
+            "Does Agnes Pell play the organ?",
+            "Agnes Pell's brother, Leo Pell, plays the organ at Saint Bride's.",
+            Stance::Neutral,
+        ),
+        ("Do buses run to Tolm every hour?", "Buses run to Tolm every two hours.", Stance::Against),
+        ("Do buses run to Tolm every hour?", "Buses run to Tolm every hour.", Stance::For),
+        (
+            "Has the baker opened a second shop?",
+            "The baker hopes to open a second shop next year.",
+            Stance::Neutral,
+        ),
+        (
+            "Is Oatley's open on Monday?",
+            "Oatley's, on Bridge Street, opens at 6 in the morning and is closed on Monday.",
+            Stance::Against,
+        ),
+        (
+            "Is the Copper Tin open on Monday?",
+            "The Copper Tin, in the square, opens at 8 and is closed on Sunday and Monday.",
+            Stance::Against,
+        ),
+        (
+            "Is the Blue Heron restaurant open on Tuesday?",
+            "The Blue Heron inn has a restaurant that is closed on Tuesday.",
+            Stance::Against,
+        ),
+        ("Is the Blue Heron open on Friday?", "The Blue Heron is open on Friday.", Stance::For),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}

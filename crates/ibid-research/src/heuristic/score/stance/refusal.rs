@@ -1,0 +1,64 @@
+//! What takes a yes back without a negation: "smoking is forbidden", "refused to sign", "stopped keeping bees", "every two hours".
+use ibid_core::domain::words::tokens;
+
+use crate::heuristic::lexicon::{has_phrase, number_of_word};
+
+/// Whether a clause forbids what the question asks for, unless it asks whether that is forbidden.
+pub(super) fn forbids(asked: &str, clause: &str) -> bool {
+    const FORBIDDEN: [&str; 5] = ["forbidden", "prohibited", "banned", "outlawed", "disallowed"];
+    const COPULAS: [&str; 7] = ["is", "are", "was", "were", "be", "been", "remains"];
+    let words = tokens(clause);
+    let said = words.iter().enumerate().any(|(at, word)| {
+        let before = &words[at.saturating_sub(2)..at];
+        FORBIDDEN.contains(&word.text.as_str())
+            && before.iter().any(|it| COPULAS.contains(&it.text.as_str()))
+    });
+    said && !FORBIDDEN.iter().any(|word| has_phrase(asked, word))
+}
+
+/// Whether a word that ends or refuses a deed stands at most two words before the `at`-th word of a clause: "refused to sign",
+/// "stopped keeping bees".
+pub(super) fn is_given_up(asked: &str, clause: &str, at: usize) -> bool {
+    const ENDING: [&str; 12] = [
+        "refused",
+        "refuses",
+        "refuse",
+        "declined",
+        "declines",
+        "failed",
+        "fails",
+        "stopped",
+        "stops",
+        "ceased",
+        "ceases",
+        "neglected",
+    ];
+    let words = tokens(clause);
+    let before = &words[at.saturating_sub(2)..at.min(words.len())];
+    before.iter().any(|it| ENDING.contains(&it.text.as_str()) && !has_phrase(asked, &it.text))
+}
+
+/// Whether a sentence has something recur less often than the question asks: "every two hours" of "every hour".
+pub(super) fn recurs_less_often(asked: &str, spaced: &str) -> bool {
+    let (asked, said) = (tokens(asked), tokens(spaced));
+    asked.windows(2).filter(|two| two[0].text == "every").any(|two| {
+        said.windows(3).any(|three| {
+            let unit = three[2].text.strip_suffix('s');
+            let is_several = || {
+                let word = three[1].text.as_str();
+                let count = number_of_word(word).unwrap_or(word).parse();
+                word == "other" || count.is_ok_and(|count: f64| count > 1.0)
+            };
+            let is_unit = three[2].text == two[1].text || unit == Some(&two[1].text);
+            three[0].text == "every" && is_unit && is_several()
+        })
+    })
+}
+
+/// Whether a sentence has the subject of a question only as the owner of something: "Agnes Pell's brother" of "Agnes Pell".
+pub(super) fn is_only_owner(subject: &str, text: &str) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    let mut found = lower.match_indices(subject).peekable();
+    let owns = |at: usize| lower[at + subject.len()..].starts_with("'s ");
+    !subject.is_empty() && found.peek().is_some() && found.all(|(at, _)| owns(at))
+}

@@ -9,7 +9,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
     Citation, Confidence, Conflict, Coverage, CoverageRow, EvidenceId, EvidenceStore, ItemId,
-    OpenItem, OutputMode, Plan, Report,
+    OpenItem, OutputMode, Plan, Report, YesNo,
 };
 
 use super::draft::ReportDraft;
@@ -192,7 +192,13 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     let is_direct = !report.nearest_only && report.confidence.why.contains(&confidence.direct);
     let core = report.coverage.first().map(|row| row.id).filter(|_| is_direct);
     if core.is_some() {
-        report.open.retain(|open| open.item != core || open.why != *weak);
+        // That one source tells it stands in the confidence.
+        let thin = &prompts::phrases()?.gap.thin;
+        let is_told = |open: &OpenItem| open.item.is_some_and(|item| said.items.contains(&item));
+        report.open.retain(|open| {
+            let is_weak = open.item == core && open.why == *weak;
+            !(is_weak || is_told(open) && open.why == *thin)
+        });
         let only_touched = |row: &&mut CoverageRow| {
             Some(row.id) == core && row.state == Coverage::Partial && row.gap.as_ref() == Some(weak)
         };
@@ -247,10 +253,14 @@ fn count_cited_sources(report: &mut Report, notes: &EvidenceStore) -> Result<()>
 fn drop_told_headings(report: &mut Report) -> Result<()> {
     let template = &prompts::phrases()?.open.beside;
     let claims: Vec<String> = report.claims().map(|claim| claim.text().to_owned()).collect();
+    // A report that says no has told what speaks against it.
+    let denies = report.verdict == Some(YesNo::No);
+    let against = prompts::plan_words()?.facets.get("against").map(|it| it.heading.to_lowercase());
+    let is_denial = |heading: &str| denies && against.as_deref() == Some(heading);
     for open in report.open.iter_mut().filter(|open| open.item.is_none()) {
         let Some(headings) = listed_headings(template, &open.why) else { continue };
-        let untold: Vec<&str> =
-            headings.iter().copied().filter(|it| !is_told(it, &claims).unwrap_or(false)).collect();
+        let is_untold = |it: &&str| !is_denial(it) && !is_told(it, &claims).unwrap_or(false);
+        let untold: Vec<&str> = headings.iter().copied().filter(is_untold).collect();
         open.why = match untold.is_empty() {
             true => String::new(),
             false => fill_template(template, &[("headings", &untold.join("; "))]),

@@ -185,8 +185,9 @@ fn drop_repeated_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
         let by_code = section.item.is_some_and(|item| scorer.has_facet(item));
+        let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
         let mut lines = section.paragraphs.iter().flatten();
-        let repeats = by_code && lines.all(|line| short.contains(&line.text));
+        let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));
         !section.paragraphs.is_empty() && !repeats
     });
 }

@@ -5,6 +5,9 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 
 use super::lexicon::{is_done_participle, is_verb, sentence_case};
 
+/// Words of a later part for what an earlier part names.
+const PRONOUNS: [&str; 6] = ["it", "they", "them", "he", "she", "him"];
+
 /// The parts of a question that asks several things: each ends with `?`, or the next begins with ", and which
 /// …".
 pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
@@ -34,7 +37,13 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
             *part = format!("{asking} {part}");
         }
     }
-    found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
+    found.retain(|part| {
+        let words = tokens(part);
+        let told = words.iter().filter(|it| !is_stop_word(&it.text)).count();
+        // "When did it reopen?" names its subject before.
+        let refers = || words.iter().any(|it| PRONOUNS.contains(&it.text.as_str()));
+        told >= 2 || told == 1 && refers()
+    });
     found
 }
 
@@ -202,6 +211,7 @@ mod tests {
                 "Which betting platform is also expected in Vermont?",
             ),
             ("What causes rust, and is steel affected?", "is steel affected?"),
+            ("Why was the pool closed, and when did it reopen?", "when did it reopen?"),
             ("Which drugs treat gout, and are they safe for babies?", "are they safe for babies?"),
         ] {
             assert_eq!(parts(asked, words).last().unwrap(), last);

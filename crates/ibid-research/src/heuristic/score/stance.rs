@@ -103,7 +103,9 @@ impl RelevanceScorer {
         missing
     }
 
-    fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
+    /// The stance of a sentence that the words of its clauses need not tell: it frames what it says, gives another amount or frequency, or
+    /// says the opposite of the object.
+    fn stance_by_form(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Option<Stance> {
         let words = &self.words.sentence;
         let quoted = text.contains(['“', '”', '"']);
         // "Iron and copper, respectively" says which is which of two things.
@@ -112,16 +114,20 @@ impl RelevanceScorer {
                 && !words.framed.any_in(&without_use(&claim.asked))
             || has_phrase(spaced, "respectively")
         {
-            return Stance::Neutral;
+            return Some(Stance::Neutral);
         }
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
-            return stance;
+            return Some(stance);
         }
         if self.says_opposite_of_object(claim, spaced) || recurs_less_often(&claim.asked, spaced) {
-            return Stance::Against;
+            return Some(Stance::Against);
         }
-        if is_only_owner(&claim.subject_phrase, text) {
-            return Stance::Neutral;
+        is_only_owner(&claim.subject_phrase, text).then_some(Stance::Neutral)
+    }
+
+    fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
+        if let Some(stance) = self.stance_by_form(claim, text, spaced) {
+            return stance;
         }
         let words = &self.words.sentence;
         // "Better survival?" is denied by "poor survival", and "a positive regulator" by "a negative regulator".

@@ -95,7 +95,7 @@ impl YesNoClaim {
             let words = tokens(question);
             // Of "is the greenhouse full in winter" each word decides.
             let of_state = words.first().is_some_and(|it| COPULAS.contains(&it.text.as_str()))
-                && words.get(1).is_some_and(|it| it.text != "there");
+                && words.get(1).is_some_and(|it| it.text == "the");
             let telling = |it: &&Token| {
                 content_weight(question, it) >= 1.0 || of_state && !is_stop_word(&it.text)
             };

@@ -1,20 +1,26 @@
 //! A plain text as a document: its first line may be its title, lines in capitals are headings, and a date may stand at its top.
-use ibid_core::domain::{Block, BlockKind};
+use ibid_core::domain::{Block, BlockKind, split_sentences};
 
 use crate::parsed_document::ParsedDocument;
 use crate::{dates, plain_text};
 
 /// Maximum length of a title or heading, in bytes.
 const MAX_HEADING_BYTES: usize = 120;
-/// Blocks at the top, title included, that may give the date.
+/// Blocks at the top, title included, that may give the date, and their maximum length, in bytes.
 const DATED_BLOCKS: usize = 2;
+const MAX_DATED_BYTES: usize = 200;
 
 /// Reads a plain text.
 pub(crate) fn read(text: &str) -> ParsedDocument {
     let mut blocks = plain_text::blocks(text);
     let several = blocks.len() > 1;
     let date = if several && blocks.first().is_some_and(is_title) {
-        blocks.iter().take(DATED_BLOCKS).find_map(|block| dates::normalise(&block.text))
+        // A paragraph tells when something happened, not when it was written.
+        let is_line = |block: &&Block| {
+            block.text.len() <= MAX_DATED_BYTES && split_sentences(&block.text).len() == 1
+        };
+        let top = blocks.iter().take(DATED_BLOCKS).filter(is_line);
+        top.into_iter().find_map(|block| dates::normalise(&block.text))
     } else {
         None
     };
@@ -79,6 +85,14 @@ mod tests {
             [("Minutes of the boat club, 3 May 2023", 1), ("BEFORE THE SEASON", 2)]
         );
         assert_eq!(read.date.as_deref(), Some("2023-05-03"));
+    }
+
+    #[test]
+    fn a_paragraph_below_the_title_gives_no_date() {
+        let text = "The Orm line\n\nThe line has two stops. It was opened on 2 May 1864 by a lord.\n\nIt is short.\n";
+        assert_eq!(read(text).date, None);
+        let text = "A talk with Ove\n\nRecorded in the shed on 2 May 1964\n\nHe laughs.\n";
+        assert_eq!(read(text).date.as_deref(), Some("1964-05-02"));
     }
 
     #[test]

@@ -136,6 +136,22 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
             }
         }
     }
+    // An item that no section was planned for is not lost without a word either.
+    let sections = &plan.writing.sections;
+    for row in report.coverage.iter().filter(|row| row.state == Coverage::Open) {
+        let has_section = sections.iter().any(|section| section.items.contains(&row.id));
+        let is_open = report.open.iter().any(|open| open.item == Some(row.id));
+        let item = plan.items().iter().find(|item| item.id == row.id);
+        if let Some(item) = item.filter(|_| !has_section && !is_open) {
+            let is_facet = facets.facet_by_heading(&item.heading).is_some();
+            let heading = if is_facet { item.heading.to_lowercase() } else { item.heading.clone() };
+            // What asks why is not told beside a question that asks why.
+            let asks_why = |text: &str| spaced(text).contains(" why ");
+            if !(is_facet && asks_why(&heading) && asks_why(&report.question)) {
+                beside.push(heading);
+            }
+        }
+    }
     list_beside(&mut report.open, beside)
 }
 
@@ -153,6 +169,7 @@ fn list_beside(open: &mut Vec<OpenItem>, mut headings: Vec<String>) -> Result<()
         open.iter().enumerate().find_map(|(at, it)| listed(it).map(|known| (at, known)))
     {
         open.remove(at);
+        headings.retain(|heading| !known.contains(heading));
         headings.splice(0..0, known);
     }
     let why = fill_template(&words.beside, &[("headings", &headings.join("; "))]);
@@ -170,10 +187,13 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     let said = CitedStatements::of_report(report, notes);
     demote_unreported(report, &said)?;
     report_lost_sections(report, &notes.plan, &said)?;
-    let weak = &prompts::phrases()?.gap.weak;
+    let gaps = &prompts::phrases()?.gap;
+    let weak = &gaps.weak;
     let mut answered = BTreeSet::new();
     for row in &mut report.coverage {
-        if row.state == Coverage::Open && said.items.contains(&row.id) {
+        // Evidence for several items may be told for another of them alone.
+        let is_untold = row.gap.as_ref() == Some(&gaps.untold);
+        if row.state == Coverage::Open && !is_untold && said.items.contains(&row.id) {
             row.state = Coverage::Partial;
             row.gap = Some(weak.clone());
             answered.insert(row.id);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
+use ibid_core::domain::work::canonical_url;
 pub(crate) use ibid_core::domain::work::registrable_domain;
 use ibid_core::domain::{
     Hit, Page, Question, Source, SourceId, SourceKind, UrlProvenance, Usage, Vertical,
@@ -92,10 +93,11 @@ pub(crate) async fn read_pages_as(
 fn drop_stored_addresses(unread: &mut Vec<(usize, Hit, Option<&str>)>, state: &mut ResearchState) {
     let is_local = |hit: &Hit| hit.vertical == Vertical::Local;
     let sources = state.notes.sources.iter().filter(|source| source.kind == SourceKind::Local);
-    let mut stored: BTreeSet<String> = sources.map(|source| source.url.clone()).collect();
-    stored.extend(unread.iter().filter(|row| is_local(&row.1)).map(|row| row.1.url.clone()));
+    let mut stored: BTreeSet<String> = sources.map(|it| canonical_url(&it.url)).collect();
+    let local = unread.iter().filter(|row| is_local(&row.1));
+    stored.extend(local.map(|row| canonical_url(&row.1.url)));
     unread.retain(|(_, hit, _)| {
-        let is_stored = !is_local(hit) && stored.contains(&hit.url);
+        let is_stored = !is_local(hit) && stored.contains(&canonical_url(&hit.url));
         if is_stored {
             state.pages.tried.insert(hit.key().to_owned());
         }

@@ -94,13 +94,16 @@ pub(crate) fn report_open_parts(
     let words = prompts::phrases()?;
     let why = &words.gap.untold;
     let core = coverage.first().map(|row| row.id);
-    for row in coverage.iter_mut().filter(|row| row.state == Coverage::Covered) {
+    let answered =
+        |row: &&mut CoverageRow| matches!(row.state, Coverage::Covered | Coverage::Partial);
+    for row in coverage.iter_mut().filter(answered) {
         let is_told = all_lines(draft).any(|line| scorer.fits_section(Some(row.id), &line.text));
         if !scorer.asks_part(row.id) || is_told {
             continue;
         }
         row.state = Coverage::Open;
         row.gap = Some(why.clone());
+        draft.open.retain(|open| open.item != Some(row.id));
         let what = sentence_case(&row.text);
         draft.open.push(OpenItem { item: Some(row.id), what, why: why.clone() });
         let (level, reasons) = (&mut draft.confidence.level, &mut draft.confidence.why);

@@ -370,8 +370,8 @@ pub(crate) const MIN_STEP_FIT: f32 = 0.8;
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
 /// Share of the best answer's score below which the best sentence of an item is not a finding.
 pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.7;
-/// Share of a claim's words that a quote must have to support it too: all of five words, five of six.
-pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 0.83;
+/// Share of a claim's words that a quote must have to support it too: a single one can be what the claim says, as "trial" of "is on trial".
+pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 1.0;
 /// Similarity above which two sentences say the same.
 pub(crate) const MAX_SENTENCE_SIMILARITY: f32 = 0.6;
 /// Maximum that authority adds to the best score of a source: enough to decide between two of about the same score.

@@ -73,3 +73,4 @@ mod unasserted;
 mod vectors;
 mod version;
 mod viewed;
+mod village;

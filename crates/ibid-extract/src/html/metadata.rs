@@ -64,6 +64,10 @@ const MODIFIED: &[&str] = &[
     "og:updated_time", "revised", "revision_date", "updated_time", "utime",
 ];
 
+/// Types in JSON-LD of what a page can sell, in lower case.
+const SOLD: [&str; 6] =
+    ["product", "productgroup", "hotel", "lodgingbusiness", "course", "service"];
+
 /// The metadata of a page.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
@@ -166,6 +170,9 @@ pub(super) fn read(dom: &Dom) -> Metadata {
             }
             _ => {}
         }
+        found.is_product |=
+            dom.attr(id, "itemtype").is_some_and(|it| it.ends_with("schema.org/Product"));
+        found.has_price |= matches!(dom.attr(id, "itemprop"), Some("offers" | "price"));
         if found.byline.is_none() && is_byline(dom, id) {
             found.byline = byline(&dom.text_within(id, MAX_ELEMENT_TEXT));
         }
@@ -233,7 +240,11 @@ struct MetadataCandidates {
     ld_site: Option<String>,
     lang: Option<String>,
     types: Vec<String>,
+    /// Whether JSON-LD or OpenGraph has an offer of what the page describes.
     has_offer: bool,
+    /// Whether microdata has a product, and a price.
+    is_product: bool,
+    has_price: bool,
     body: Option<String>,
     descriptions: Vec<String>,
     address: Option<String>,
@@ -344,7 +355,9 @@ impl MetadataCandidates {
 
     fn add_typed(&mut self, kind: &str, value: &Value) {
         self.add_typed_date(kind, value);
-        self.has_offer |= kind == "product" && value.get("offers").is_some();
+        let has = |name: &str| value.get(name).is_some();
+        self.has_offer |= SOLD.contains(&kind) && (has("offers") || has("makesOffer"))
+            || kind == "productgroup" && has("hasVariant");
         let work = kind.ends_with("article")
             || kind.ends_with("posting")
             || kind.ends_with("page")
@@ -429,7 +442,8 @@ impl MetadataCandidates {
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;
         // A test of a product states its price, too.
-        meta.is_offer = self.has_offer && !meta.has_type(&["article", "posting", "review"]);
+        let has_offer = self.has_offer || self.is_product && self.has_price;
+        meta.is_offer = has_offer && !meta.has_type(&["article", "posting", "review"]);
         meta.canonical = meta.canonical.take().or(self.address.clone());
         meta.address = self.address;
         meta.descriptions = self.descriptions;

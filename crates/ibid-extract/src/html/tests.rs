@@ -150,3 +150,30 @@ fn rows_of_a_table_have_a_cell_in_every_column_and_tables_begin_apart() {
     ];
     assert_eq!(rows, [once, once].concat());
 }
+
+#[test]
+fn a_page_that_sells_what_it_describes_says_so_in_its_metadata() {
+    let is_offer = |head: &str, body: &str| {
+        read(
+            &format!("<html><head>{head}</head><body><main>{body}{STORY}</main></body></html>"),
+            "",
+        )
+        .is_offer
+    };
+    let ld = |json: &str| format!("<script type=application/ld+json>{json}</script>");
+    let product = r#"{"@type":"Product","name":"Tea","offers":{"price":"4"}}"#;
+    let group = r#"{"@type":"ProductGroup","name":"Tea","hasVariant":[{"@type":"Product"}]}"#;
+    let hotel = r#"{"@type":"Hotel","name":"Hill","makesOffer":{"price":"80"}}"#;
+    for sold in [product, group, hotel] {
+        assert!(is_offer(&ld(sold), ""), "{sold}");
+    }
+    let microdata =
+        "<div itemscope itemtype=https://schema.org/Product><b itemprop=price>4</b></div>";
+    assert!(is_offer("", microdata));
+    assert!(is_offer("<meta property=product:price:amount content=4>", ""));
+    let tested = format!("{}{}", ld(product), ld(r#"{"@type":"NewsArticle"}"#));
+    assert!(!is_offer(&tested, ""));
+    let named = r#"{"@type":"NewsArticle","mentions":{"@type":"Product","offers":{}}}"#;
+    assert!(!is_offer(&ld(named), ""));
+    assert!(!is_offer(&ld(r#"{"@type":"Product","name":"Tea"}"#), ""));
+}

@@ -10,7 +10,7 @@ use super::terms::TermTokenizer;
 
 /// The version of the index; raise it when rows or terms change their meaning. An index of another version is rebuilt, and so
 /// is one of another release, whose parsers may read files differently.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/12");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/13");
 
 /// The name of our tokenizer.
 const TERMS: &str = "terms";

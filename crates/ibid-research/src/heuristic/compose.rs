@@ -78,12 +78,12 @@ pub(crate) fn compose_report(
     // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
     let (base, line) = parts.first().map_or((whole, leading), |(_, first)| (first, first));
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
-    let one_thing = question_parts::is_of_one_thing(&brief.question, prompts::phrases()?);
-    let mut short = answer::answer_parts(&parts, one_thing);
+    let mut short = answer::answer_parts(&parts, question_parts::is_of_one_thing(&brief.question)?);
     if short.is_empty() {
         short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
     }
     lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
+    verdict::lead_with_majority(&mut short, lean.as_ref(), notes);
     let row = short.first().and_then(|it| tables.as_ranked(it));
     let answer = answer_or_first(scorer, notes, answer.filter(|_| row.is_none()), &short)?;
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();

@@ -181,7 +181,16 @@ fn changed_fact(
     }
     let first = |source: &Source| source.copy_of.unwrap_or(source.id);
     let copies = first(a) == first(b);
-    find_substitution(&brief.question, &one.point.text, &other.point.text, copies)
+    let (x, y) = find_substitution(&brief.question, &one.point.text, &other.point.text, copies)?;
+    Some((with_unit(one, x), with_unit(other, y)))
+}
+
+/// A figure of a statement with its unit; what is no figure as it is.
+fn with_unit(statement: &Statement<'_>, shown: String) -> String {
+    let text = &statement.point.text;
+    let is_shown = |number: &&Number| text[number.span.clone()] == shown;
+    let figure = statement.figures.iter().map(|figure| &figure.0).find(is_shown);
+    figure.map(|number| number_with_unit(text, number)).unwrap_or(shown)
 }
 
 /// Whether two sources can disagree: different independent sources, or two editions of one, years apart.
@@ -269,7 +278,7 @@ impl<'a> Statement<'a> {
         let source = notes.source(evidence.source)?;
         let text = point.text.as_str();
         // A range or an aside is not part of the figure.
-        let head = ["(", ", with a range", ", ranging", ", between", " ± "]
+        let head = ["(", ", with a range", ", ranging", " between ", " ± "]
             .iter()
             .filter_map(|it| text.find(it))
             .min()

@@ -1,5 +1,6 @@
 //! The parts of a question that asks several things.
-use crate::prompts::Phrases;
+use crate::prompts::{self, Phrases};
+use ibid_core::Result;
 use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
@@ -68,12 +69,14 @@ fn asking_words(question: &str) -> Option<&str> {
 }
 
 /// Whether the parts of a question all ask for one thing: "which shop sells bread and is closed on Monday".
-pub(crate) fn is_of_one_thing(asked: &str, words: &Phrases) -> bool {
+pub(crate) fn is_of_one_thing(asked: &str) -> Result<bool> {
+    let words = prompts::phrases()?;
     // Such a part was given the words that the question asks with.
     let lower = asked.to_lowercase();
-    parts(asked, words).iter().skip(1).any(|part| !lower.contains(&part.to_lowercase()))
+    let is_given = |part: &String| !lower.contains(&part.to_lowercase());
+    Ok(parts(asked, words).iter().skip(1).any(is_given)
         && definition_and_more(asked, words).is_none()
-        && listed_aspects(asked, words).is_none()
+        && listed_aspects(asked, words).is_none())
 }
 
 /// Whether a part says more of what an earlier part asks for: "is accused of fraud", "is also the author of a book".
@@ -157,11 +160,10 @@ fn next_part(text: &str, words: &Phrases) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompts;
 
     #[test]
     fn aspects_that_a_question_lists_are_its_parts() {
-        let words = crate::prompts::phrases().unwrap();
+        let words = prompts::phrases().unwrap();
         let told =
             parts("What are the pros and cons, costs, history and risks of green roofs?", words);
         assert_eq!(
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_it_and_how_to_use_it_are_two_questions() {
-        let words = crate::prompts::phrases().unwrap();
+        let words = prompts::phrases().unwrap();
         let told = parts("What is Terraform and how to use it?", words);
         assert_eq!(told, ["What is Terraform?", "How to use Terraform?"]);
         let told = parts("What are green roofs, and why do they leak?", words);

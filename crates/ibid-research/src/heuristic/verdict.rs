@@ -48,6 +48,20 @@ pub(crate) fn verdict(
     (says && !denies && !limited && !split).then_some(if yes { YesNo::Yes } else { YesNo::No })
 }
 
+/// Puts the sentences that say what most of the evidence says, yes or no, before the others.
+pub(crate) fn lead_with_majority(
+    short: &mut [&ClaimCluster],
+    lean: Option<&YesNoTally>,
+    notes: &EvidenceStore,
+) {
+    // A condition leads what holds on it.
+    if short.iter().any(|it| is_limited(&it.text)) {
+        return;
+    }
+    let majority = lean.and_then(YesNoTally::majority);
+    short.sort_by_key(|it| !agrees_with(majority, it, notes));
+}
+
 /// Why the sources decide neither yes nor no, as an open item; empty for questions that ask for neither.
 pub(crate) fn undecided(
     brief: &Brief,

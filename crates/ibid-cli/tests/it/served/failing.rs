@@ -275,3 +275,25 @@ async fn whoever_runs_the_server_alone_sees_all_of_it() {
     let told = desk.ibid(&["show", "last", "--egress", "--json"]);
     assert!(told.out.contains(&format!("127.0.0.1:{port}")), "{}", told.out);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_not_begun_while_the_cache_of_pages_cannot_be_opened() {
+    let (desk, site) = (TestHome::new(), Site::open_with(nothing).await);
+    desk.write("blocked", "a file where the cache should be a folder");
+    let (engine, blocked) = (site.url("/searxng"), desk.path("blocked").display().to_string());
+    let env = [
+        ("IBID_TOKEN", OPERATOR),
+        ("SEARXNG_URL", engine.as_str()),
+        ("IBID_ENGINES", "searxng"),
+        ("IBID_ALLOW_NET", "127.0.0.0/8"),
+        ("IBID_CACHE_DIR", blocked.as_str()),
+    ];
+    let token = user(&desk, "eve", &[]);
+    let served = Served::start_on(&desk, &[], &env);
+    let question = json!({"question": "How often is a cork oak harvested?"});
+    let it = asked(&served, "POST", "/v1/runs", Some(&token), Some(&question)).await;
+    assert!(it.status >= 500 && !it.body.contains("blocked"), "{} {}", it.status, it.body);
+    let it = asked(&served, "GET", "/v1/runs", Some(OPERATOR), None).await.json();
+    assert_eq!(it["data"].as_array().map(Vec::len), Some(0), "{it}");
+    served.stop().await;
+}

@@ -120,6 +120,7 @@ async fn a_researcher_that_only_searches_is_stopped_and_says_no_more_than_that()
     report.unwrap();
     let failures: Vec<String> = researchers(&events).filter_map(|it| it.failure).collect();
     assert!(failures.contains(&"recursion limit of 7 reached".to_owned()), "{failures:?}");
+    assert!(researchers(&events).all(|it| it.tool_calls <= 6), "code that goes on keeps the limit");
     let last = events.iter().rev().find_map(|it| match it {
         Event::RuntimeProgress { progress } => Some(progress.clone()),
         _ => None,

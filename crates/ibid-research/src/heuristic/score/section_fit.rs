@@ -2,6 +2,8 @@
 use super::RelevanceScorer;
 use super::item_matchers::ItemMatcher;
 use super::terms::WeightedTerm;
+use crate::heuristic::answer_shape::{asks_for_fact, kind_fit};
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::question_parts;
 use crate::thresholds::MIN_WORD_MATCH;
 use ibid_core::domain::words::{numbers, tokens};
@@ -28,8 +30,8 @@ fn has_figure(text: &str) -> bool {
 
 impl RelevanceScorer {
     /// Whether a sentence may stand in the section of `item`, or among the further points if `None`: it has a figure where figures are
-    /// asked for, two of the rarest words of the question where the section is on an aspect of its subject, and a word that tells a part of
-    /// the question from the others where it is on that part.
+    /// asked for, two of the rarest words of the question where the section is on an aspect of its subject, a word that tells a part of
+    /// the question from the others where it is on that part, and a word of what is asked where it is on the question itself.
     pub(crate) fn fits_section(&mut self, item: Option<ItemId>, text: &str) -> bool {
         let rarest = self.rarest_question_words();
         // A question of two words does not tell what else is about it.
@@ -42,6 +44,7 @@ impl RelevanceScorer {
         let asks_amount = matcher.kind == QuestionKind::Quantity;
         let is_aspect = matcher.facet.is_some() && !matcher.core && !matcher.of_sides;
         let is_part = matcher.is_part();
+        let (kind, is_core) = (matcher.kind, matcher.core && !matcher.of_sides && !matcher.side);
         if asks_figures {
             let mut figures = split_sentences(text)
                 .into_iter()
@@ -70,7 +73,20 @@ impl RelevanceScorer {
                 of_parts.is_empty() || self.matched(&of_parts, text) > 0 || self.is_meant(text);
             return is_asked && self.matched(&rarest, text) >= least;
         }
-        true
+        !is_core || self.is_on_question(kind, text)
+    }
+
+    /// Whether a sentence has a word of what is asked of the subject, or means what is asked. One for a kind whose members are known
+    /// names one of them, and one for an amount has one that is no difference. Another fact is told in whatever words.
+    fn is_on_question(&mut self, kind: QuestionKind, text: &str) -> bool {
+        match kind {
+            QuestionKind::List if self.names_known_kind(text) == Some(false) => false,
+            QuestionKind::Quantity => {
+                let fit = kind_fit(kind, &self.question_text, text, &spaced(text));
+                fit.is_ok_and(|fit| fit > 0.0)
+            }
+            _ => asks_for_fact(kind) || self.aspect_words_share(text) > 0.0 || self.is_meant(text),
+        }
     }
 
     /// How many of `terms` a text has, or words like them.

@@ -30,8 +30,11 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     let quoted = |side| format!("“{}”{}", shown(&position(side)), seller(side));
     let says: Vec<String> = conflict.sides.iter().map(quoted).collect();
     let (last, before) = says.split_last().filter(|pair| !pair.1.is_empty())?;
-    let who =
-        if it.sources.len() == 1 { "The source differs with itself" } else { "Sources differ" };
+    let who = match (conflict.is_disagreement(), it.sources.len()) {
+        (false, _) => conflict_lead(conflict),
+        (true, 1) => "The source differs with itself",
+        (true, _) => "Sources differ",
+    };
     let given = format!(
         "{who} on {}: {} and {last}",
         shown(conflict.about.trim().trim_end_matches('.')),
@@ -69,7 +72,7 @@ pub fn conflicts_heading(all: &[Conflict]) -> &'static str {
 
 /// What a report says of a conflict before what it is about.
 pub fn conflict_lead(it: &Conflict) -> &'static str {
-    if it.is_disagreement() { "Sources disagree" } else { "Sources differ" }
+    if it.is_disagreement() { "Sources disagree" } else { "Sources speak of different cases" }
 }
 
 /// The reason of a conflict with its label: that one source is older explains nothing by itself, and different cases need no other

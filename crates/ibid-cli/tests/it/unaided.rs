@@ -393,7 +393,10 @@ fn a_disagreement_has_its_cases_and_is_on_what_is_asked() {
         "Copper pipes do not burst in frost when they have been drained.",
     ];
     let told = from_sites("Do copper pipes burst in frost?", &[(2020, pipes[0]), (2021, pipes[1])]);
-    assert!(told.contains("Both may hold") && told.contains("Sources differ on"), "{told}");
+    assert!(
+        told.contains("Both may hold") && told.contains("Sources speak of different cases on"),
+        "{told}"
+    );
     assert!(told.contains("sources speak of different cases"), "{told}");
     assert!(!told.contains("Short answer: yes"), "{told}");
     let length = "The Marlow bridge is 412 metres long. ";

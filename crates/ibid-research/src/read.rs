@@ -1,10 +1,8 @@
 //! Reads the pages of the hits.
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
-use ibid_core::domain::work::canonical_url;
 pub(crate) use ibid_core::domain::work::registrable_domain;
 use ibid_core::domain::{
     Hit, Page, Question, Source, SourceId, SourceKind, UrlProvenance, Usage, Vertical,
@@ -60,7 +58,6 @@ pub(crate) async fn read_pages_as(
             None => unread.push((nth, hit, agent)),
         }
     }
-    drop_stored_addresses(&mut unread, state);
     unread.truncate(pages_left(question, &state.usage));
     for (_, hit, agent) in &unread {
         state.pages.tried.insert(hit.key().to_owned());
@@ -87,22 +84,6 @@ pub(crate) async fn read_pages_as(
     }
     fresh.sort_by_key(|pair| pair.0);
     Ok(fresh)
-}
-
-/// Drops the pages of the web whose very address a document of a folder has: it is stored already.
-fn drop_stored_addresses(unread: &mut Vec<(usize, Hit, Option<&str>)>, state: &mut ResearchState) {
-    let is_local = |hit: &Hit| hit.vertical == Vertical::Local;
-    let sources = state.notes.sources.iter().filter(|source| source.kind == SourceKind::Local);
-    let mut stored: BTreeSet<String> = sources.map(|it| canonical_url(&it.url)).collect();
-    let local = unread.iter().filter(|row| is_local(&row.1));
-    stored.extend(local.map(|row| canonical_url(&row.1.url)));
-    unread.retain(|(_, hit, _)| {
-        let is_stored = !is_local(hit) && stored.contains(&canonical_url(&hit.url));
-        if is_stored {
-            state.pages.tried.insert(hit.key().to_owned());
-        }
-        !is_stored
-    });
 }
 
 /// The result of reading one page.

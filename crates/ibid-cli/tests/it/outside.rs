@@ -98,38 +98,6 @@ async fn the_web_is_searched_and_read_and_every_quote_is_of_a_page_that_was_fetc
     assert!(named.len() >= 3, "{named:?}");
 }
 
-/// An engine that finds a page which a folder has, and another.
-fn saved(port: u16, path: &str) -> Vec<u8> {
-    match path.split('?').next().unwrap_or_default() {
-        "/searxng/search" => answer(&json!({"results": [
-            {"url": "https://www.oaks.example/bark?utm_source=x", "title": "How cork is harvested", "content": "Cork oaks are harvested."},
-            {"url": format!("http://127.0.0.2:{port}/first"), "title": "The first harvest of a cork oak", "content": "The first harvest."},
-        ]})),
-        _ => web(port, path),
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_a_folder_has_under_its_very_address_is_not_fetched() {
-    let (desk, site) = (TestHome::new(), Site::open_with(saved).await);
-    desk.write(
-        "saved/bark.html",
-        "<html><head><title>How cork is harvested</title><link rel=\"canonical\" href=\"https://www.oaks.example/bark\"></head>\
-         <body><main><h1>How cork is harvested</h1><p>A cork oak is harvested every 9 years. The bark is stripped by hand with an \
-         axe, and the tree stays alive.</p></main></body></html>",
-    );
-    let folder = desk.path("saved").display().to_string();
-    let args = ["run", QUESTION, "--folder", &folder, "--engine", "searxng", "--jsonl"];
-    let said = asked(&desk, &site, &args);
-    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
-    assert!(said.out.contains("every 9 years"), "{}", said.out);
-    let lines = said.lines();
-    let failed = lines.iter().filter(|it| it["type"] == "read.failed");
-    let failed: Vec<String> = failed.map(|it| it["data"]["url"].to_string()).collect();
-    assert!(failed.iter().all(|url| !url.contains("oaks.example")), "{failed:?}");
-    assert!(site.paths().iter().any(|it| it.starts_with("/first")), "{:?}", site.paths());
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_answers_with_a_web_page_gives_way_to_the_next() {
     let (desk, site) = (TestHome::new(), Site::open_with(web).await);

@@ -62,10 +62,29 @@ pub(crate) fn remove_unfit_lines(
         });
     }
     keep_comparable_lines(brief, notes, draft, scorer);
+    fold_single_figure(notes, draft, scorer);
     drop_repeated_sections(draft, scorer);
     keep_concluding_lines(draft);
     order_as_planned(draft, &plan.sections);
     Ok(())
+}
+
+/// Puts a figure that stands alone under a heading for figures behind what is said on the question itself.
+fn fold_single_figure(notes: &EvidenceStore, draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+    let core = notes.plan.items().first().map(|item| item.id);
+    let is_single = |it: &DraftSection| {
+        it.item.is_some_and(|item| scorer.is_of_figures(item))
+            && it.paragraphs.iter().map(Vec::len).sum::<usize>() == 1
+    };
+    let on_question = |it: &DraftSection| it.item == core && it.layout == SectionLayout::Prose;
+    let Some(at) = draft.sections.iter().position(is_single) else { return };
+    let Some(into) = draft.sections.iter().position(on_question) else { return };
+    let single = std::mem::take(&mut draft.sections[at].paragraphs);
+    match draft.sections[into].paragraphs.last_mut() {
+        Some(last) => last.extend(single.concat()),
+        None => draft.sections[into].paragraphs = single,
+    }
+    draft.sections.remove(at);
 }
 
 /// Puts the sections in the order of the plan; one that is not in it stays behind the section before it.

@@ -4,8 +4,8 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{
-    BlockKind, Brief, ChecklistItem, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, Page,
-    Plan, Question, SourceId,
+    BlockKind, Brief, ChecklistItem, Evidence, EvidenceId, EvidenceStore, ModelRole, Page, Plan,
+    Question, SourceId,
 };
 use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
 use ibid_core::record::{Event, LogSource};
@@ -219,9 +219,7 @@ fn page_inputs<'a>(
         if is_navigation(page) {
             return None;
         }
-        let (chunks, chunk_length) = round
-            .chunks
-            .map_or_else(|| chunk_limits(round.question, rank), |most| (most, CHUNK_CHARS));
+        let (chunks, chunk_length, whole) = chunk_limits(round, rank);
         Some(PageInput {
             page,
             source: *id,
@@ -229,7 +227,7 @@ fn page_inputs<'a>(
             chunk_length,
             chunk_scores: Vec::new(),
             only: None,
-            whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK_CHARS),
+            whole,
             tokens: round.question.method.summary_tokens as usize,
         })
     };
@@ -542,10 +540,9 @@ fn merge_finding(earned: &mut Vec<Evidence>, it: Evidence) {
     let same = |other: &&mut Evidence| {
         (other.passage.first(), other.passage.last()) == (it.passage.first(), it.passage.last())
     };
-    let items: Vec<ItemId> = it.items.clone();
     match earned.iter_mut().find(same) {
         Some(known) => {
-            for item in items {
+            for item in it.items {
                 if !known.items.contains(&item) {
                     known.items.push(item);
                 }
@@ -555,14 +552,17 @@ fn merge_finding(earned: &mut Vec<Evidence>, it: Evidence) {
     }
 }
 
-/// How many chunks of a long page are weighed, and how long they are: the best sources whole, the next by their best
-/// chunks. More chunks are shorter ones, so that all of them fit into what is weighed of a page.
-fn chunk_limits(question: &Question, rank: usize) -> (usize, usize) {
-    if rank < question.method.top_m_full_text_sources as usize {
-        (MAX_FULL_PAGE_CHUNKS, CHUNK_CHARS)
-    } else {
-        let most = question.method.top_n_chunks_per_source.max(1) as usize;
-        (most, CHUNK_CHARS.min(PAGE_CUT / most))
+/// How many chunks of a page are weighed, how long they are, and up to which length it is weighed whole. Of the best sources as much as
+/// fits is weighed. Many chunks are short ones, so that all fit.
+fn chunk_limits(round: &WeighContext<'_>, rank: usize) -> (usize, usize, usize) {
+    let method = &round.question.method;
+    let most = method.top_n_chunks_per_source.max(1) as usize;
+    match round.chunks {
+        Some(most) => (most, CHUNK_CHARS, most * CHUNK_CHARS),
+        None if rank < method.top_m_full_text_sources as usize => {
+            (MAX_FULL_PAGE_CHUNKS, CHUNK_CHARS, PAGE_CUT)
+        }
+        None => (most, CHUNK_CHARS.min(PAGE_CUT / most), PAGE_CUT.min(most * CHUNK_CHARS)),
     }
 }
 

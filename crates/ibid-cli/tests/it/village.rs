@@ -29,12 +29,44 @@ To trim a wick you need scissors and a cloth. First, put out the flame and wait 
 Third, cut the wick straight across. Then wipe the glass with the cloth. A wick that is cut at a slant smokes.
 ";
 
+const INN: &str = r#"<html><head><title>The Otter inn</title><script type="application/ld+json">
+{"@type":"Hotel","name":"The Otter inn","makesOffer":{"price":"60"}}</script></head><body><main><h1>The Otter inn</h1>
+<p>The Otter inn has eleven rooms above the harbour and a garden with six tables. Breakfast is included at the Otter inn. The Otter inn was opened by
+Hanne Voigt in 1894, and her portrait hangs in the hall.</p></main></body></html>"#;
+
+const VISITORS: &str = "The county looks at its inns
+
+The county sent visitors to eleven inns in May. A room at the Otter inn costs 74 euros, and breakfast is charged at 9 euros. The parish \
+register says the Otter inn was opened in 1889, not in 1894. In 2021 the autumn market lasted five days.
+";
+
+const SCHOOL: &str = "# Dunmere School
+
+The school opened in 1921 after plans by Tilda Moss. The school has 93 pupils and six teachers. The school teaches Danish and Greek. Lessons \
+end at 13:40.
+";
+
+const MINUTES: &str = "Minutes of the Dunmere School council
+
+Nine parents were present. The headteacher reported that the school now has 117 pupils. A new bell was bought.
+";
+
 fn village() -> TestHome {
     let home = TestHome::with_model();
     home.write("village/shops.md", SHOPS);
     home.write("village/lamp.html", LAMP_SHOP);
     home.write("village/test.html", LAMP_TEST);
     home.write("village/wick.md", WICK);
+    home
+}
+
+/// The documents of other tests are not beside these.
+fn inn_and_school() -> TestHome {
+    let home = TestHome::with_model();
+    home.write("village/inn.html", INN);
+    home.write("village/visitors.txt", VISITORS);
+    home.write("village/school.md", SCHOOL);
+    home.write("village/minutes.txt", MINUTES);
     home
 }
 
@@ -91,4 +123,32 @@ fn two_halves_of_a_question_on_one_thing_have_one_answer() {
     let (_, text) = ask(&home, "Which shop sells lamp oil and is closed on Tuesday?");
     let short = text.split("**Confidence").next().unwrap_or_default();
     assert!(short.contains("Harrow's") && !short.contains("Brass Kettle"), "{text}");
+}
+
+#[test]
+fn what_is_charged_is_not_included_and_later_words_are_set_against_earlier_ones() {
+    let home = inn_and_school();
+    for (question, sides) in [
+        ("Is breakfast included at the Otter inn?", ["- **no** — ", "- **yes** — "]),
+        (
+            "How many pupils does Dunmere School have?",
+            ["- **93 pupils** — ", "- **117 pupils** — "],
+        ),
+        ("When was the Otter inn opened?", ["- **1894** — ", "- **1889** — "]),
+    ] {
+        let (_, text) = ask(&home, question);
+        assert!(sides.iter().all(|side| text.contains(side)), "{question}: {text}");
+        assert!(text.contains("sources disagree"), "{question}: {text}");
+    }
+}
+
+#[test]
+fn what_names_members_of_the_kind_asked_for_answers_and_the_past_tells_no_future() {
+    let home = inn_and_school();
+    let (it, text) = ask(&home, "Which languages does Dunmere School teach?");
+    let short = it["answer"].as_str().unwrap_or_default();
+    assert!(short.contains("Danish and Greek"), "{text}");
+    assert!(!short.contains("1921"), "{text}");
+    let (_, text) = ask(&home, "How long will the autumn market last?");
+    assert!(!text.contains("answers the question directly"), "{text}");
 }

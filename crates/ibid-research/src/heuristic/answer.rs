@@ -3,8 +3,8 @@ use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MAX_ANSWER_SIMILARITY, MIN_ANSWER_LINE_RELEVANCE_SHARE, MIN_ANSWER_LINE_WORTH_SHARE,
-    MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE,
+    MAX_ANSWER_SIMILARITY, MIN_ANSWER_FIT, MIN_ANSWER_LINE_RELEVANCE_SHARE,
+    MIN_ANSWER_LINE_WORTH_SHARE, MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_ANSWERING_FIT_SHARE,
     MIN_ANSWERING_RELEVANCE_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
     MIN_DECIDING_RELEVANCE_SHARE, MIN_SHORT_ANSWER_RELEVANCE_SHARE, MIN_SHORTENED_RELEVANCE,
 };
@@ -154,10 +154,16 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a ClaimC
     ranked
         .iter()
         .filter(|ranked_point| {
+            // What means what is asked answers no less: "the school now has 437 pupils".
+            let meant = ranked_point.meant
+                && ranked_point.has_head
+                && ranked_point.things_known
+                && ranked_point.fit >= MIN_ANSWER_FIT;
+            let as_well = ranked_point.worth >= top.worth * MIN_ANSWER_WORTH_SHARE
+                && ranked_point.fit >= top.fit * MIN_ANSWERING_FIT_SHARE;
             ranked_point.worth >= MIN_ANSWER_WORTH
-                && ranked_point.worth >= top.worth * MIN_ANSWER_WORTH_SHARE
+                && (meant || as_well)
                 && ranked_point.relevance >= top.relevance * MIN_ANSWERING_RELEVANCE_SHARE
-                && ranked_point.fit >= top.fit * MIN_ANSWERING_FIT_SHARE
         })
         .map(|ranked_point| ranked_point.point)
         .take(8)

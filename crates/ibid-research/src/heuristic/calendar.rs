@@ -13,6 +13,45 @@ pub(crate) fn years(text: &str) -> Vec<u32> {
     year_tokens(text).map(|year_token| year_token.1).collect()
 }
 
+/// Whether a question is on what will be, and a text tells of a year that is over: "in 2023 a strike lasted nine days".
+pub(crate) fn tells_past_of_future(asked: &str, text: &str) -> bool {
+    let (asked, said) = (tokens(asked), tokens(text));
+    let says = |words: &[Token], wanted: &str| words.iter().any(|it| it.text == wanted);
+    let opens = |word: &Token| matches!(word.text.as_str(), "in" | "during" | "since");
+    says(&asked, "will")
+        && !says(&said, "will")
+        && said.first().is_some_and(opens)
+        && said.get(1).is_some_and(|it| !years(&it.text).is_empty())
+}
+
+/// Whether a question is on the first time of something, and a text tells of a time that it does not call the first.
+pub(crate) fn misses_first_time(asked: &str, text: &str) -> bool {
+    const BEGINNINGS: [&str; 13] = [
+        "first",
+        "began",
+        "begun",
+        "begins",
+        "started",
+        "founded",
+        "introduced",
+        "original",
+        "originally",
+        "earliest",
+        "since",
+        "opened",
+        "inaugurated",
+    ];
+    let (asked, said) = (tokens(asked), tokens(text));
+    let is_when = asked.first().is_some_and(|it| it.text == "when");
+    // "The first test" is a name; "when did it first take place" asks for the first time.
+    let mut pairs = asked.windows(2);
+    let first_time = pairs.any(|two| {
+        two[1].text == "first"
+            && !matches!(two[0].text.as_str(), "the" | "a" | "an" | "his" | "her")
+    });
+    is_when && first_time && !said.iter().any(|it| BEGINNINGS.contains(&it.text.as_str()))
+}
+
 /// The byte offsets of the years.
 pub(crate) fn years_at(text: &str) -> Vec<usize> {
     year_tokens(text).map(|year_token| year_token.0).collect()

@@ -14,6 +14,7 @@ use crate::thresholds::{
     MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
     MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
     MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
+    OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -325,10 +326,16 @@ fn question_points(
         })
         .collect();
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
+    // What only comes nearest is not told beside what is on it.
+    let any_on_aspect = on_aspect.contains(&true);
+    let is_meant = |it: &RankedPoint<'_>| {
+        let sure = asks_for_fact(brief.kind) || it.probability >= Some(OTHER_ASPECT_SURE);
+        it.meant && (sure || !any_on_aspect)
+    };
     let kept: Vec<usize> = kept
         .iter()
         .zip(on_aspect)
-        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || it.meant || it.states_fact)
+        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || is_meant(it) || it.states_fact)
         .map(|(it, _)| it.point.evidence[0])
         .collect();
     if kept.is_empty() {

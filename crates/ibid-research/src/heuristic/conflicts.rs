@@ -123,9 +123,11 @@ pub(crate) fn figure_conflict(
             let measured = wanted == AnswerType::Date || answer.unit().is_some();
             // Other words may ask for the figure.
             let meant = scorer.answer_probability(&point.text).unwrap_or_default();
-            let answers =
-                answer.worth >= MIN_CONFLICT_ANSWER_WORTH || meant >= CONFLICT_PROBABILITY;
             let stated = Statement::from_point(notes, point, scorer.lexicon(), words)?;
+            // "The school now has 437 pupils" replaces an earlier figure.
+            let answers = answer.worth >= MIN_CONFLICT_ANSWER_WORTH
+                || meant >= CONFLICT_PROBABILITY
+                || has_phrase(&stated.spaced, "now");
             (measured && answers).then_some((stated, answer))
         })
         .collect();

@@ -16,7 +16,7 @@ use ibid_core::domain::words::{Token, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Source, Stance};
 
 use super::answer_shape::{asks_for_fact, denies_members, is_free_form, kind_fit};
-use super::calendar::years;
+use super::calendar::{misses_first_time, tells_past_of_future, years};
 use super::claim_clusters::ClaimCluster;
 use super::editions::is_newer_edition;
 use super::lexicon::{has_phrase, spaced};
@@ -128,7 +128,12 @@ fn rank_point<'a>(
     let formless = asks_for_fact(brief.kind) && fit < MIN_ANSWER_FIT;
     fit *= FAR_FACT_FIT + NEAR_FACT_FIT * scorer.fact_nearness(brief.kind, &point.text);
     match brief.kind {
-        QuestionKind::When if has_denial(&lower, words) => fit *= DENIED_DATE_FIT,
+        // "Built in 1791, not in 1788" says when.
+        QuestionKind::When
+            if has_denial(lower.split(", not ").next().unwrap_or_default(), words) =>
+        {
+            fit *= DENIED_DATE_FIT;
+        }
         QuestionKind::Comparison => fit = comparison_fit(fit, apart, &point.text),
         _ => {}
     }
@@ -156,6 +161,9 @@ fn rank_point<'a>(
         let by_place = if listed { LISTED_MEMBER_FIT } else { HEADED_FIT };
         fit = if formless { fit } else { fit.max(by_place) };
     }
+    if brief.kind == QuestionKind::List && scorer.names_known_kind(&point.text) == Some(true) {
+        fit = fit.max(LISTED_MEMBER_FIT);
+    }
     if let Some(similar) = similarity {
         fit = fit.max(similar_fit(brief.kind, similar));
     }
@@ -173,7 +181,10 @@ fn rank_point<'a>(
         listed,
         has_head: heading > 0.0 || scorer.has_asked_head(&point.text),
         headed: heading > 0.0,
-        things_known: things_known && !scorer.has_another_name(&point.text),
+        things_known: things_known
+            && !scorer.has_another_name(&point.text)
+            && !tells_past_of_future(&brief.question, &point.text)
+            && !misses_first_time(&brief.question, &point.text),
     };
     it.worth = worth_of(brief, notes, scorer, (&it, &lower), formless)?;
     Ok(it)

@@ -110,6 +110,12 @@ impl RelevanceScorer {
         self.item_matchers.iter().any(|it| it.item == item && it.facet.is_some())
     }
 
+    /// Whether an item asks for the figures on a subject, beside the question itself.
+    pub(crate) fn is_of_figures(&self, item: ItemId) -> bool {
+        let asks = |it: &ItemMatcher| it.facet.is_some_and(|facet| facet.numbers) && !it.core;
+        self.item_matchers.iter().any(|it| it.item == item && asks(it))
+    }
+
     /// Whether an item is one of the things that are compared.
     pub(crate) fn is_side(&self, item: ItemId) -> bool {
         self.item_matchers.iter().any(|it| it.item == item && it.side)

@@ -2,6 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
+use crate::heuristic::calendar::tells_past_of_future;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, member_fitness,
@@ -238,6 +239,7 @@ impl RelevanceScorer {
         let sentence = page.sentence(n);
         if !meant && self.names_another_kind(sentence, &around.wide)
             || self.has_another_name(sentence)
+            || tells_past_of_future(&self.question_text, sentence)
         {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
@@ -269,7 +271,13 @@ impl RelevanceScorer {
             Some(at) => format!("{}: {claim}", page.sentence(at).trim_end_matches(['.', ':'])),
             None => claim,
         };
-        let said = NormalizedSentence { text: &claim, spaced: &span.seen.spaced, ids: &span.ids };
+        // "Breakfast is included" under the name of a hotel is said of the hotel.
+        let named = span.heading.filter(|at| !page.sentence(*at).ends_with('?'));
+        let (normal, ids) = match named {
+            Some(_) => (spaced(&claim), self.ids(&claim)),
+            None => (span.seen.spaced.clone(), span.ids.clone()),
+        };
+        let said = NormalizedSentence { text: &claim, spaced: &normal, ids: &ids };
         let Some(stance) = self.stance_in(page, span.first..=n, said) else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ mod refusal;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use self::refusal::{forbids, is_given_up, is_only_owner, recurs_less_often};
+use self::refusal::{forbids, is_charged, is_given_up, is_only_owner, recurs_less_often};
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
@@ -119,7 +119,13 @@ impl RelevanceScorer {
         if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
             return Some(stance);
         }
-        if self.says_opposite_of_object(claim, spaced) || recurs_less_often(&claim.asked, spaced) {
+        let mut clauses = spaced.split([',', ';']).flat_map(|it| it.split(" but "));
+        let is_charged =
+            clauses.any(|clause| is_charged(&claim.asked, &format!(" {} ", clause.trim())));
+        if is_charged
+            || self.says_opposite_of_object(claim, spaced)
+            || recurs_less_often(&claim.asked, spaced)
+        {
             return Some(Stance::Against);
         }
         is_only_owner(&claim.subject_phrase, text).then_some(Stance::Neutral)

@@ -71,7 +71,17 @@ impl RelevanceScorer {
             let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
             let is_near = self.match_strength(which, wide) >= MIN_WORD_MATCH;
             let is_here = self.match_strength(which, &here) >= MIN_WORD_MATCH;
-            !is_here
+            // "A blue-green roof" is another kind than a green roof.
+            let mut ids = |word: &str| self.lexicon.id(word);
+            let is_plain = words.iter().any(|it| ids(&it.text) == which);
+            let compound: Vec<bool> = words
+                .iter()
+                .map(|it| {
+                    it.text.rsplit_once('-').is_some_and(|it| !is_plain && ids(it.1) == which)
+                })
+                .collect();
+            let by_compound = compound.contains(&true);
+            (!is_here || by_compound)
                 && words.windows(2).enumerate().any(|(at, window)| {
                     let beside = text[window[0].span.end..window[1].span.start].trim().is_empty();
                     // "A cool roof", and not "green roofs cool roofs".
@@ -85,7 +95,7 @@ impl RelevanceScorer {
                     let is_other_name = is_name && at > 0 && is_capital(text, &window[0]);
                     beside
                         && names_one
-                        && (is_other_name || !is_near && !names_alone)
+                        && (is_other_name || compound[at] || !is_near && !names_alone)
                         && self.lexicon.id(&window[1].text) == kind
                         && !asked.contains(&self.lexicon.id(&window[0].text))
                 })

@@ -1,5 +1,5 @@
 //! What takes a yes back without a negation: "smoking is forbidden", "refused to sign", "stopped keeping bees", "every two hours".
-use ibid_core::domain::words::tokens;
+use ibid_core::domain::words::{is_stop_word, tokens};
 
 use crate::heuristic::lexicon::{has_phrase, number_of_word};
 
@@ -14,6 +14,30 @@ pub(super) fn forbids(asked: &str, clause: &str) -> bool {
             && before.iter().any(|it| COPULAS.contains(&it.text.as_str()))
     });
     said && !FORBIDDEN.iter().any(|word| has_phrase(asked, word))
+}
+
+/// Whether a clause says that what the question asks to be included or free costs extra: "breakfast is charged at 12 euros".
+pub(super) fn is_charged(asked: &str, clause: &str) -> bool {
+    const INCLUDED: [&str; 4] = ["included", "inclusive", "free", "complimentary"];
+    const CHARGED: [&str; 9] = [
+        "charged at",
+        "charged extra",
+        "charged separately",
+        "costs extra",
+        "cost extra",
+        "for a fee",
+        "at extra cost",
+        "not included",
+        "paid separately",
+    ];
+    let asked = tokens(asked);
+    let Some(at) = asked.iter().position(|it| INCLUDED.contains(&it.text.as_str())) else {
+        return false;
+    };
+    let mut things = asked[..at].iter().filter(|it| !is_stop_word(&it.text)).peekable();
+    things.peek().is_some()
+        && things.all(|it| has_phrase(clause, &it.text))
+        && CHARGED.iter().any(|phrase| has_phrase(clause, phrase))
 }
 
 /// Whether a word that ends or refuses a deed stands at most two words before the `at`-th word of a clause: "refused to sign",

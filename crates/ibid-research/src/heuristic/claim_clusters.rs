@@ -29,6 +29,14 @@ pub(crate) struct ClaimCluster {
     pub(crate) words: usize,
 }
 
+impl ClaimCluster {
+    /// Whether nobody says it but who sells what it is about.
+    pub(crate) fn is_by_sellers(&self, notes: &EvidenceStore) -> bool {
+        let mut sources = self.evidence.iter().map(|nth| notes.source(notes.evidence[*nth].source));
+        sources.all(|source| source.is_some_and(|source| source.is_offer))
+    }
+}
+
 /// Clusters of the evidence, best first, from at most `most_sources` sources.
 pub(crate) fn build_claim_clusters(
     notes: &EvidenceStore,

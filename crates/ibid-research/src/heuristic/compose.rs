@@ -2,6 +2,7 @@
 mod confidence;
 mod nearest;
 mod order;
+mod question_points;
 mod sections;
 mod synthesis;
 mod word_budget;
@@ -11,15 +12,12 @@ use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
 use crate::thresholds::{
-    MIN_ASPECT_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE,
-    MIN_ITEM_ANSWER_SCORE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE,
-    MIN_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_STEP_FIT, MIN_STEP_SCORE,
-    OTHER_ASPECT_SURE,
+    MIN_FINDING_WORTH_SHARE, MIN_ITEM_FINDING_WORTH_SHARE, MIN_RELEVANCE_SHARE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId, OpenItem,
-    OutputMode, Question, QuestionKind, SourceKind, StopReason, YesNo,
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, OpenItem, OutputMode,
+    Question, QuestionKind, SourceKind, StopReason, YesNo,
 };
 
 use super::answer::{self, YesNoTally};
@@ -28,7 +26,6 @@ use super::claim_clusters::{ClaimCluster, build_claim_clusters};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
-use super::procedure::MIN_LISTED;
 use super::question_parts;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
@@ -38,7 +35,8 @@ use super::tables::TablePoints;
 use super::verdict;
 use confidence::confidence_mark;
 use nearest::mark_near;
-use sections::{is_core_item, sections_by_item};
+use question_points::standing_points;
+use sections::{covers_core_item, is_core_item, sections_by_item};
 use word_budget::WordBudget;
 pub(crate) use word_budget::max_words;
 
@@ -103,7 +101,7 @@ pub(crate) fn compose_report(
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
     if question.mode == OutputMode::Report {
         comparison = tables.comparison(brief, state);
-        let opening = synthesis::opening(brief, &points, &page.used)?;
+        let opening = synthesis::opening(brief, notes, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         let undisputed = undisputed_points(notes, leading, &conflicts);
         let picked = pick_findings(notes, brief.kind, &undisputed, &page);
@@ -237,151 +235,6 @@ fn nearest_said<'r, 'a>(
     said.max_by(|a, b| a.relevance.total_cmp(&b.relevance))
 }
 
-/// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
-fn standing_points(
-    brief: &Brief,
-    notes: &EvidenceStore,
-    scorer: &mut RelevanceScorer,
-    points: &[ClaimCluster],
-    stands: impl Fn(&ClaimCluster) -> bool,
-) -> Result<Option<Vec<ClaimCluster>>> {
-    let Some(mut kept) = question_points(brief, notes, scorer, points.to_vec())? else {
-        return Ok(None);
-    };
-    // What answers best may be withdrawn while weaker sentences stand.
-    if kept.iter().max_by(|a, b| a.score.total_cmp(&b.score)).is_some_and(|best| !stands(best)) {
-        kept.extend(newer_editions(notes, &kept, points.to_vec()));
-    }
-    Ok(Some(kept))
-}
-
-/// The points of `all` on the question itself that newer editions of the works behind `kept` make, in whatever words.
-fn newer_editions(
-    notes: &EvidenceStore,
-    kept: &[ClaimCluster],
-    all: Vec<ClaimCluster>,
-) -> Vec<ClaimCluster> {
-    let source = |point: &ClaimCluster| notes.source(notes.evidence[point.evidence[0]].source);
-    let newer = |point: &ClaimCluster| {
-        let own = source(point);
-        let older = kept.iter().filter_map(source);
-        own.is_some_and(|own| older.into_iter().any(|it| editions::is_newer_edition(own, it)))
-    };
-    let answers = |point: &ClaimCluster| {
-        covers_core_item(notes, point) && point.score >= MIN_PART_ANSWER_SCORE && newer(point)
-    };
-    all.into_iter().filter(answers).collect()
-}
-
-/// The points on the question or on a part of it; `None` if none is on the question.
-///
-/// A point much less relevant than the best is dropped. Steps and members of a list need not repeat what they
-/// belong to.
-fn question_points(
-    brief: &Brief,
-    notes: &EvidenceStore,
-    scorer: &mut RelevanceScorer,
-    mut all: Vec<ClaimCluster>,
-) -> Result<Option<Vec<ClaimCluster>>> {
-    let ranked = ranked_points::rank_points(brief, notes, scorer, &all)?;
-    let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
-    let defines = brief.kind == QuestionKind::Definition
-        && ranked.iter().any(|it| it.early || it.fit >= MIN_DEFINITION_FIT);
-    let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
-    // Points on a part of the question, or on an item the person added, use words of their own.
-    let items = notes.plan.items().iter().map(|item| item.id);
-    let parts: Vec<ItemId> = items.filter(|item| scorer.asks_part(*item)).collect();
-    // A sentence on one side of a comparison has half of the question's words.
-    let one_side =
-        |id: &ItemId| brief.kind == QuestionKind::Comparison && !is_core_item(notes, *id);
-    let steps: Vec<ItemId> = parts
-        .iter()
-        .copied()
-        .filter(|id| scorer.part_question(*id).is_some_and(|part| part.0 == QuestionKind::HowTo))
-        .collect();
-    let own_part = |ranked_point: &RankedPoint<'_>| {
-        let Some(id) = ranked_point.point.items.first() else {
-            return false;
-        };
-        // Steps seldom name what they belong to.
-        let least = if steps.contains(id) { MIN_STEP_SCORE } else { MIN_PART_ANSWER_SCORE };
-        (parts.contains(id) || one_side(id)) && ranked_point.point.score >= least
-    };
-    // A sentence on one part has few of the words of a question of many parts, and what means what is asked may have none.
-    if best < MIN_RELEVANCE && !ranked.iter().any(|it| own_part(it) || it.meant) {
-        return Ok(None);
-    }
-    let kept: Vec<RankedPoint<'_>> = ranked
-        .into_iter()
-        .filter(|it| {
-            let near = it.relevance >= best * MIN_RELEVANCE_SHARE
-                || it.listed
-                || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
-            let does = by_shape
-                || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
-                || scorer.mentions_question_verb(&it.point.text);
-            let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
-            let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && (does || it.headed) && defined || own_part(it) || it.meant || it.states_fact
-        })
-        .collect();
-    let on_aspect = matches_aspect(brief, notes, scorer, &kept);
-    // What only comes nearest is not told beside what is on it.
-    let any_on_aspect = on_aspect.contains(&true);
-    let is_meant = |it: &RankedPoint<'_>| {
-        let sure = asks_for_fact(brief.kind) || it.probability >= Some(OTHER_ASPECT_SURE);
-        it.meant && (sure || !any_on_aspect)
-    };
-    let kept: Vec<usize> = kept
-        .iter()
-        .zip(on_aspect)
-        .filter(|(it, on_aspect)| *on_aspect || own_part(it) || is_meant(it) || it.states_fact)
-        .map(|(it, _)| it.point.evidence[0])
-        .collect();
-    if kept.is_empty() {
-        return Ok(None);
-    }
-    all.retain(|point| kept.contains(&point.evidence[0]));
-    Ok(Some(all))
-}
-
-/// Whether each point is on what the question asks of its subject, and not on the subject alone. The title of its page may
-/// say so. Where a page lists what is asked for, its items are, and other sentences must have the words of the question.
-fn matches_aspect(
-    brief: &Brief,
-    notes: &EvidenceStore,
-    scorer: &mut RelevanceScorer,
-    ranked: &[RankedPoint<'_>],
-) -> Vec<bool> {
-    let share = |it: &RankedPoint<'_>| {
-        scorer.aspect_share(&format!(
-            "{} {}",
-            it.point.text,
-            ranked_points::page_title(notes, it.point)
-        ))
-    };
-    let shares: Vec<f32> = ranked.iter().map(share).collect();
-    // To "does it raise the value of a house" a sentence on raising alone is no answer.
-    if !ranked.iter().any(|it| scorer.has_asked_word_besides_verb(&it.point.text)) {
-        return vec![false; ranked.len()];
-    }
-    let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;
-    let has_list = ranked.iter().filter(|it| it.listed).count() >= MIN_LISTED;
-    // Beside sentences that name animals, "the yard lives from its lime" names none.
-    let names_kind: Vec<Option<bool>> =
-        ranked.iter().map(|it| scorer.names_known_kind(&it.point.text)).collect();
-    let by_kind = brief.kind == QuestionKind::List
-        && names_kind.iter().filter(|names| **names == Some(true)).count() > 1;
-    let rows = ranked.iter().zip(shares).zip(names_kind);
-    rows.map(|((it, share), names)| {
-        let step = brief.kind == QuestionKind::HowTo && it.fit >= MIN_STEP_FIT;
-        let matches = (!has_list || it.share >= MIN_DECIDING_CONTENT_WORDS)
-            && (!by_kind || names == Some(true));
-        it.listed || it.headed || step || share >= least_share && matches
-    })
-    .collect()
-}
-
 /// All conflicts among the sources: on figures and on yes or no first, then between sentences on the question; where it is for one fact,
 /// between those that the `short` answer tells and others. Beside them what earlier editions had.
 fn all_conflicts(
@@ -425,10 +278,6 @@ fn core_points<'a>(notes: &EvidenceStore, ranked: &[RankedPoint<'a>]) -> Vec<Ran
     let core: Vec<RankedPoint<'_>> =
         ranked.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
     if core.is_empty() { ranked.to_vec() } else { core }
-}
-
-fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
-    point.items.iter().any(|item| is_core_item(notes, *item))
 }
 
 /// The points that are no side of a conflict: those stand in it, beside what disputes them.

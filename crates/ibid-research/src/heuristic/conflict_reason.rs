@@ -265,22 +265,30 @@ fn common_words(one: &str, other: &str) -> String {
     let there: Vec<String> = tokens(other).into_iter().map(|token| token.text).collect();
     let words = tokens(one);
     let mut seen = BTreeSet::new();
-    let shared: Vec<&str> = words
-        .iter()
-        .filter(|token| !is_stop_word(&token.text) && there.contains(&token.text))
-        .filter(|token| {
-            !token.text.starts_with(|c: char| c.is_ascii_digit())
-                && !MEASURES.contains(&token.text.as_str())
-        })
-        .filter(|token| seen.insert(&token.text))
-        .map(|token| {
-            // A word that is also written small is no name.
-            let small = words.iter().any(|it| one[it.span.clone()] == token.text);
-            if small { token.text.as_str() } else { &one[token.span.clone()] }
-        })
-        .take(6)
-        .collect();
-    shared.join(" ")
+    let is_shared = |token: &&Token| {
+        !is_stop_word(&token.text)
+            && there.contains(&token.text)
+            && !token.text.starts_with(|c: char| c.is_ascii_digit())
+            && !MEASURES.contains(&token.text.as_str())
+    };
+    // Words that stand together are one name; between others is a comma.
+    let mut groups: Vec<String> = Vec::new();
+    let mut last = 0;
+    for token in words.iter().filter(is_shared).filter(|it| seen.insert(&it.text)).take(6) {
+        // A word that is also written small is no name.
+        let small = words.iter().any(|it| one[it.span.clone()] == token.text);
+        let word = if small { token.text.as_str() } else { &one[token.span.clone()] };
+        let beside = one[last..token.span.start].trim().is_empty();
+        match groups.last_mut().filter(|_| beside) {
+            Some(group) => group.extend([" ", word]),
+            None => groups.push(word.to_owned()),
+        }
+        last = token.span.end;
+    }
+    match groups.as_slice() {
+        [one] => one.clone(),
+        all => format!("“{}”", all.join(", ")),
+    }
 }
 
 /// The older and the newer source by name, where their years differ by two or more.

@@ -27,11 +27,7 @@ pub(crate) fn verdict(
 ) -> Option<YesNo> {
     let yes = lean.filter(|_| brief.kind == QuestionKind::YesNo)?.majority()?;
     // What is sold is praised: a seller decides nothing alone.
-    let by_seller = |it: &ClaimCluster| {
-        let mut sources = it.evidence.iter().map(|nth| notes.source(notes.evidence[*nth].source));
-        sources.all(|source| source.is_some_and(|source| source.is_offer))
-    };
-    let says = short.iter().any(|it| agrees_with(Some(yes), it, notes) && !by_seller(it));
+    let says = short.iter().any(|it| agrees_with(Some(yes), it, notes) && !it.is_by_sellers(notes));
     let words = &prompts::phrases().ok()?.sentence;
     // "It inhibits the one, but not the other", and not "reviewed but not approved".
     const AFTER_CONTRAST: [&str; 8] = ["the ", "a ", "an ", "in ", "on ", "for ", "of ", "to "];

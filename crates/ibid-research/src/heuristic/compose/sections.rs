@@ -99,6 +99,11 @@ pub(super) fn is_core_item(notes: &EvidenceStore, id: ItemId) -> bool {
     notes.plan.items().first().is_some_and(|item| item.id == id)
 }
 
+/// Whether a point is on the question itself.
+pub(super) fn covers_core_item(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
+    point.items.iter().any(|item| is_core_item(notes, *item))
+}
+
 /// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
 /// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
 fn section(

@@ -21,6 +21,7 @@ const MIN_VOICES: usize = 2;
 /// The sentence that says what the subject is, if one was read and the report does not have it yet.
 pub(super) fn opening<'a>(
     brief: &Brief,
+    notes: &EvidenceStore,
     points: &'a [ClaimCluster],
     used: &[Vec<u32>],
 ) -> Result<Option<&'a ClaimCluster>> {
@@ -33,7 +34,9 @@ pub(super) fn opening<'a>(
         return Ok(None);
     };
     let asked = format!("What is {subject}?");
-    for point in points.iter().filter(|point| point.words <= OPENING_WORDS) {
+    // What is sold is praised.
+    let may_open = |it: &&ClaimCluster| it.words <= OPENING_WORDS && !it.is_by_sellers(notes);
+    for point in points.iter().filter(may_open) {
         let lower = spaced(&point.text);
         // "Consists of" and "belongs to" describe what is known already.
         let says_what = [" is ", " are ", " was ", " were ", " refers to ", " means "];

@@ -143,7 +143,7 @@ fn conflicts(page: &mut ReportWriter, report: &Report) {
     }
     page.heading(introduction::conflicts_heading(&report.conflicts));
     for conflict in &report.conflicts {
-        let about = format!("On {}:", single_line(&conflict.about));
+        let about = format!("{}:", single_line(&introduction::conflict_title(conflict)));
         page.text(&page.paint.yellow("⚡ "), &about);
         for side in &conflict.sides {
             let says = page.paint.bold(&single_line(&side.says));

@@ -423,7 +423,7 @@ impl DocumentBuilder<'_> {
     }
 
     fn conflict(&mut self, it: &Conflict) {
-        let about = format!("{} on {}:", introduction::conflict_lead(it), plain_line(&it.about));
+        let about = format!("{}:", plain_line(&introduction::conflict_title(it)));
         let mut blocks = vec![paragraph(about)];
         for side in &it.sides {
             let mut spans = vec![strong(plain_line(&side.says)), text(" — ")];

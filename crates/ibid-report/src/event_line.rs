@@ -10,7 +10,7 @@ use ibid_core::domain::{
 use ibid_core::record::{Envelope, Event, SearchOutcome};
 
 use crate::escape::{single_line, truncate, web_url};
-use crate::introduction::conflict_lead;
+use crate::introduction::conflict_title;
 use crate::phrases::{duration, local_path, pluralize, pluralize_as};
 
 /// Maximum length of a query or title within a line, in characters.
@@ -444,8 +444,9 @@ fn evidence_line(event: &Event) -> Option<EventLine> {
         }
         Event::ConflictFound { conflict } => {
             let sides: Vec<&str> = conflict.sides.iter().map(|side| side.says.as_str()).collect();
-            let lead = conflict_lead(conflict).to_lowercase();
-            let text = format!("{lead} on {}: {}", conflict.about, sides.join(" / "));
+            let title = conflict_title(conflict);
+            let (first, rest) = title.split_at(1);
+            let text = format!("{}{rest}: {}", first.to_lowercase(), sides.join(" / "));
             Some(EventLine::new(LineTone::Warning, "conflict", text))
         }
         _ => None,

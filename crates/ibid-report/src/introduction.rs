@@ -30,16 +30,13 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     let quoted = |side| format!("“{}”{}", shown(&position(side)), seller(side));
     let says: Vec<String> = conflict.sides.iter().map(quoted).collect();
     let (last, before) = says.split_last().filter(|pair| !pair.1.is_empty())?;
-    let who = match (conflict.is_disagreement(), it.sources.len()) {
-        (false, _) => conflict_lead(conflict),
-        (true, 1) => "The source differs with itself",
-        (true, _) => "Sources differ",
+    let about = conflict.about.trim().trim_end_matches('.');
+    let what = match (conflict.is_disagreement(), it.sources.len()) {
+        (false, _) => conflict_title(conflict),
+        (true, 1) => format!("The source differs with itself on {about}"),
+        (true, _) => format!("Sources differ on {about}"),
     };
-    let given = format!(
-        "{who} on {}: {} and {last}",
-        shown(conflict.about.trim().trim_end_matches('.')),
-        before.join(", ")
-    );
+    let given = format!("{}: {} and {last}", shown(&what), before.join(", "));
     let dates: Option<Vec<&str>> = conflict.sides.iter().map(|side| side_date(it, side)).collect();
     let newest = dates.as_ref().and_then(|dates| {
         let last = dates.iter().max()?;
@@ -70,9 +67,14 @@ pub fn conflicts_heading(all: &[Conflict]) -> &'static str {
     }
 }
 
-/// What a report says of a conflict before what it is about.
-pub fn conflict_lead(it: &Conflict) -> &'static str {
-    if it.is_disagreement() { "Sources disagree" } else { "Sources speak of different cases" }
+/// What a conflict is on, as a report says it before its sides.
+pub fn conflict_title(it: &Conflict) -> String {
+    let about = it.about.trim().trim_end_matches('.');
+    match (it.is_disagreement(), about == Conflict::ANSWER) {
+        (true, _) => format!("Sources disagree on {about}"),
+        (false, true) => "The answer depends on the case".to_owned(),
+        (false, false) => format!("Sources speak of different cases on {about}"),
+    }
 }
 
 /// The reason of a conflict with its label: that one source is older explains nothing by itself, and different cases need no other

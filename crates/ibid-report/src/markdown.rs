@@ -282,8 +282,8 @@ fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
 }
 
 fn conflict(out: &mut String, it: &Conflict, report: &Report, notes: &Footnotes<'_>) {
-    let (lead, about) = (introduction::conflict_lead(it), escape::markdown(&it.about));
-    let _ = writeln!(out, "> [!CONFLICT]\n> {lead} on {about}:\n>");
+    let title = escape::markdown(&introduction::conflict_title(it));
+    let _ = writeln!(out, "> [!CONFLICT]\n> {title}:\n>");
     for side in &it.sides {
         let quotes: Vec<String> = side
             .claim

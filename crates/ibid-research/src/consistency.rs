@@ -191,9 +191,7 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     let weak = &gaps.weak;
     let mut answered = BTreeSet::new();
     for row in &mut report.coverage {
-        // Evidence for several items may be told for another of them alone.
-        let is_untold = row.gap.as_ref() == Some(&gaps.untold);
-        if row.state == Coverage::Open && !is_untold && said.items.contains(&row.id) {
+        if is_denied(row, &said)? {
             row.state = Coverage::Partial;
             row.gap = Some(weak.clone());
             answered.insert(row.id);
@@ -361,6 +359,15 @@ fn disputed_reasons(why: &[String], conflicts: &[Conflict]) -> Result<Vec<String
     Ok(out)
 }
 
+/// Whether a row of the coverage denies what a claim is cited for. Evidence for several items may be told for another of them alone.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+fn is_denied(row: &CoverageRow, said: &CitedStatements) -> Result<bool> {
+    let is_untold = row.gap.as_ref() == Some(&prompts::phrases()?.gap.untold);
+    Ok(row.state == Coverage::Open && !is_untold && said.items.contains(&row.id))
+}
+
 /// How many open items and rows of the coverage deny what a claim of the report says, and whether the confidence denies a conflict.
 ///
 /// # Errors
@@ -373,7 +380,7 @@ pub(crate) fn count_contradictions(report: &Report, notes: &EvidenceStore) -> Re
     let told = reasons == report.confidence.why;
     let mut count = u32::from(has_disputed_answer(report) && !told);
     for row in &report.coverage {
-        count += u32::from(row.state == Coverage::Open && said.items.contains(&row.id));
+        count += u32::from(is_denied(row, &said)?);
     }
     let claims: Vec<String> = report.claims().map(|claim| claim.text().to_owned()).collect();
     for OpenItem { item, why, .. } in &report.open {

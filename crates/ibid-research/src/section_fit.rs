@@ -206,7 +206,8 @@ fn drop_contained_lines(section: &mut DraftSection) {
 fn drop_repeated_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
-        let by_code = section.item.is_some_and(|item| scorer.has_facet(item));
+        let is_by_code = |item| scorer.has_facet(item) || scorer.asks_part(item);
+        let by_code = section.item.is_some_and(is_by_code);
         let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
         let mut lines = section.paragraphs.iter().flatten();
         let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));

@@ -247,6 +247,9 @@ pub struct Conflict {
 }
 
 impl Conflict {
+    /// The subject of a conflict between answers to the question itself.
+    pub const ANSWER: &str = "the answer";
+
     /// Whether the sides deny each other: those that speak of different cases may all hold.
     pub fn is_disagreement(&self) -> bool {
         self.cause != Some(ConflictCause::Cases)

@@ -7,7 +7,7 @@ use super::view_models::{
     ReportSentence, conflict_chart,
 };
 use crate::escape::single_line;
-use crate::introduction::{conflict_lead, conflict_reason};
+use crate::introduction::{conflict_reason, conflict_title};
 use crate::phrases::is_from_seller;
 use ibid_core::domain::{Citation, Claim, ConfidenceMark, Conflict, Passage, Report};
 
@@ -76,8 +76,7 @@ impl<'r> QuoteNumbers<'r> {
 
     pub(super) fn conflict(&self, it: &Conflict) -> ConflictView {
         ConflictView {
-            lead: conflict_lead(it),
-            about: single_line(&it.about),
+            title: single_line(&conflict_title(it)),
             sides: it
                 .sides
                 .iter()

@@ -132,10 +132,8 @@ pub struct ConflictSideView {
 /// A disagreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictView {
-    /// What the report says before the subject.
-    pub lead: &'static str,
-    /// The subject.
-    pub about: String,
+    /// What it is on.
+    pub title: String,
     /// The sides.
     pub sides: Vec<ConflictSideView>,
     /// The figures as bars, if each side gives one of the same unit.

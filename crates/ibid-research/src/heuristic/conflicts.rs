@@ -11,7 +11,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Number, is_stop_word, tokens};
-use ibid_core::domain::{Brief, Evidence, EvidenceStore, QuestionKind, Source, Stance};
+use ibid_core::domain::{Brief, Conflict, Evidence, EvidenceStore, QuestionKind, Source, Stance};
 
 use super::calendar::years;
 use super::claim_clusters::{ClaimCluster, independent_source};
@@ -70,7 +70,7 @@ pub(crate) fn find_conflicts(
                 }
                 None => match changed_fact(brief, one, other) {
                     Some((x, y)) => Some(DraftConflict {
-                        about: prompts::phrases()?.conflict.about_answer.clone(),
+                        about: Conflict::ANSWER.to_owned(),
                         ..build_conflict(one, other, x, y)?
                     }),
                     None => None,
@@ -158,7 +158,7 @@ pub(crate) fn figure_conflict(
         return Ok(None);
     }
     Ok(Some(DraftConflict {
-        about: prompts::phrases()?.conflict.about_answer.clone(),
+        about: Conflict::ANSWER.to_owned(),
         item: one.0.evidence.items[0],
         likely: likely_reason(&one.0.side(&one.1.shown), &other.0.side(&other.1.shown))?,
         sides: sides.iter().map(|side| (side.1.shown.clone(), statement_line(&side.0))).collect(),
@@ -236,7 +236,7 @@ pub(crate) fn answer_conflict(
         evidence: vec![evidence.id],
     };
     Ok(Some(DraftConflict {
-        about: words.about_answer.clone(),
+        about: Conflict::ANSWER.to_owned(),
         item: for_it.items[0],
         sides: vec![(words.no.clone(), side(no, against)), (words.yes.clone(), side(yes, for_it))],
         likely: answer_reason(

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
-use ibid_core::domain::{ConflictCause, Evidence, EvidenceStore, Source};
+use ibid_core::domain::{Conflict, ConflictCause, Evidence, EvidenceStore, Source};
 
 use super::asked_fact::{QualifiedName, StatedFact};
 use super::conflict_reason::age_note;
@@ -58,7 +58,7 @@ pub(crate) fn add_rival_answers(
         (it.fact.shown.clone(), line)
     };
     let conflict = DraftConflict {
-        about: words.about_answer.clone(),
+        about: Conflict::ANSWER.to_owned(),
         item: one.evidence.items[0],
         sides: sides.iter().map(side).collect(),
         likely,

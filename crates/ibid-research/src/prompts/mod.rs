@@ -293,7 +293,6 @@ words!(ConflictWords {
     namesakes: String,
     other_things: String,
     about_number: String,
-    about_answer: String,
     about_name: String,
     yes: String,
     no: String,

@@ -173,7 +173,7 @@ const AFTER_ROLES: &[Setting] = &[
     setting("strategy", SettingKind::OneOf(super::effort::STRATEGIES), "auto", &[],
         "How evidence is gathered: `checklist`, `planned`, `supervisor` or `coverage`; `auto` depends on the effort"),
     setting("breadth", SettingKind::Int(2, 10), "4", &[],
-        "Queries for each open item of the checklist in a round, at most; after the first round at most 3"),
+        "Queries for each open item of the checklist in a round, at most: all of them to folders, half of them and at least two to the web; after the first round at most 3"),
     setting("depth", SettingKind::Int(1, 5), "2", &[],
         "Rounds of searching, reading and weighing"),
     setting("max_iterations", SettingKind::Int(1, 100), "10", &[],

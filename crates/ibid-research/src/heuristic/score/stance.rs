@@ -4,7 +4,7 @@ mod refusal;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use self::refusal::{forbids, is_charged, is_given_up, is_only_owner, recurs_less_often};
+use self::refusal::{forbids, is_charged, is_given_up, is_only_owner, recurs_less_often, warns};
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
@@ -123,6 +123,7 @@ impl RelevanceScorer {
         let is_charged =
             clauses.any(|clause| is_charged(&claim.asked, &format!(" {} ", clause.trim())));
         if is_charged
+            || warns(&claim.asked, spaced) && self.names_deed(claim, spaced)
             || self.says_opposite_of_object(claim, spaced)
             || recurs_less_often(&claim.asked, spaced)
         {
@@ -294,6 +295,20 @@ impl RelevanceScorer {
         told.into_iter().any(|part| {
             let ids = self.ids(part);
             objects.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
+        })
+    }
+
+    /// Whether a sentence names what "should I put vinegar on it" asks about: the verb and the first noun after it.
+    fn names_deed(&mut self, claim: &YesNoClaim, spaced: &str) -> bool {
+        let ids = self.ids(spaced);
+        let asked = tokens(&claim.asked);
+        let object = asked.iter().skip(3).find(|word| !is_stop_word(&word.text));
+        let (Some(verb), Some(object)) = (asked.get(2), object) else {
+            return false;
+        };
+        [verb, object].into_iter().all(|word| {
+            let id = self.lexicon.id(&word.text);
+            self.match_strength(id, &ids) >= MIN_WORD_MATCH
         })
     }
 

@@ -40,6 +40,23 @@ pub(super) fn is_charged(asked: &str, clause: &str) -> bool {
         && CHARGED.iter().any(|phrase| has_phrase(clause, phrase))
 }
 
+/// Whether a sentence tells not to do something, where the question asks if one should: "do not put vinegar on it".
+pub(super) fn warns(asked: &str, spaced: &str) -> bool {
+    const ASKING: [&str; 8] = [
+        "should i",
+        "should you",
+        "should we",
+        "should one",
+        "should people",
+        "can i",
+        "may i",
+        "do i",
+    ];
+    const WARNING: [&str; 5] = [" do not ", " don't ", " don’t ", " never ", " avoid "];
+    let asks = |phrase: &&str| has_phrase(asked, phrase);
+    ASKING.iter().any(asks) && WARNING.iter().any(|word| spaced.starts_with(word))
+}
+
 /// Whether a word that ends or refuses a deed stands at most two words before the `at`-th word of a clause: "refused to sign",
 /// "stopped keeping bees".
 pub(super) fn is_given_up(asked: &str, clause: &str, at: usize) -> bool {

@@ -1,5 +1,5 @@
 //! Checks that a model's sentence says no more than its quotes.
-use ibid_core::domain::words::content_stems;
+use ibid_core::domain::words::{content_stems, stem, tokens};
 use ibid_core::domain::{Brief, QuestionKind};
 
 use super::grounding::{
@@ -28,9 +28,23 @@ pub(crate) fn overstates(text: &str, brief: &Brief, quotes: &[&str]) -> bool {
         || borrows_question(text, question, &subject, quotes)
         || is_english_yes_no && states_the_asked(text, question, quotes)
         || has_misplaced_name(text, question, quotes)
+        || adds_asked_member(text, question, quotes)
         || has_empty_subject(text)
         || is_other_language(text, brief)
         || brief.kind != QuestionKind::YesNo && repeats_question(text, question)
+}
+
+/// Whether a text joins a word of the question that no quote has to one that a quote has: "energy for heating and cooling" of a quote on
+/// heating, where the question is on cool roofs.
+fn adds_asked_member(text: &str, question: &str, quotes: &[&str]) -> bool {
+    let asked = content_stems(question);
+    let quoted: Vec<_> = quotes.iter().flat_map(|quote| content_stems(quote)).collect();
+    let words = tokens(text);
+    words.windows(3).filter(|three| matches!(three[1].text.as_str(), "and" | "or")).any(|three| {
+        let (one, other) = (stem(&three[0].text), stem(&three[2].text));
+        let is_added = |word: &String| asked.contains(word) && !quoted.contains(word);
+        quoted.contains(&one) && is_added(&other) || quoted.contains(&other) && is_added(&one)
+    })
 }
 
 /// Whether a text says something of "the figure" or "the answer", which says neither of what nor by whom: "the figure is 78 %".
@@ -62,6 +76,17 @@ fn is_other_language(text: &str, brief: &Brief) -> bool {
 mod tests {
     use super::*;
     use crate::test_support::brief;
+
+    #[test]
+    fn a_word_of_the_question_is_not_joined_to_those_of_a_quote() {
+        let asked = "Compare green roofs with cool roofs";
+        let quote =
+            ["In buildings with little insulation, green roofs saved 8 % of the heating energy."];
+        let adds = |text: &str| adds_asked_member(text, asked, &quote);
+        assert!(adds("Green roofs reduce the energy needed for heating and cooling."));
+        assert!(!adds("Green roofs reduce the energy needed for heating."));
+        assert!(!adds("Roofs and heating are one."));
+    }
 
     #[test]
     fn a_sentence_that_only_repeats_the_question_says_nothing() {

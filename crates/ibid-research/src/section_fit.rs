@@ -63,7 +63,7 @@ pub(crate) fn remove_unfit_lines(
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     fold_single_figure(notes, draft, scorer);
-    drop_repeated_sections(draft, scorer);
+    drop_repeated_sections(brief, draft, scorer);
     keep_concluding_lines(draft);
     order_as_planned(draft, &plan.sections);
     Ok(())
@@ -203,11 +203,13 @@ fn drop_contained_lines(section: &mut DraftSection) {
 }
 
 /// Drops the sections of a plan by code that only repeat the short answer.
-fn drop_repeated_sections(draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+fn drop_repeated_sections(brief: &Brief, draft: &mut ReportDraft, scorer: &RelevanceScorer) {
+    let asked = brief.question.to_lowercase();
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     draft.sections.retain(|section| {
-        let is_by_code = |item| scorer.has_facet(item) || scorer.asks_part(item);
-        let by_code = section.item.is_some_and(is_by_code);
+        // A part of the question is a section in its words.
+        let is_part = asked.contains(&section.title.to_lowercase());
+        let by_code = section.item.is_some_and(|item| scorer.has_facet(item) || is_part);
         let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
         let mut lines = section.paragraphs.iter().flatten();
         let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));

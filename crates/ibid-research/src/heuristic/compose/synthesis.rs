@@ -1,7 +1,7 @@
 //! What opens and closes a report without a model: what the subject is, and what several sources say together.
 use crate::draft::{DraftConflict, DraftLine};
 use crate::heuristic::answer::deciding_stances;
-use crate::heuristic::answer_shape::kind_fit;
+use crate::heuristic::answer_shape::{asks_for_fact, kind_fit};
 use crate::heuristic::claim_clusters::{ClaimCluster, independent_sources};
 use crate::heuristic::editions::is_newer_edition;
 use crate::heuristic::lexicon::{jaccard, spaced};
@@ -25,12 +25,11 @@ pub(super) fn opening<'a>(
     points: &'a [ClaimCluster],
     used: &[Vec<u32>],
 ) -> Result<Option<&'a ClaimCluster>> {
-    if brief.kind == QuestionKind::Definition {
-        return Ok(None);
-    }
-    // The subject of a comparison is two things.
-    let one = brief.kind != QuestionKind::Comparison;
-    let Some(subject) = brief.subjects.first().filter(|_| one) else {
+    // Who asks for one fact, for members or for yes or no knows what the thing is; the subject of a comparison is two.
+    use QuestionKind::{Comparison, Definition, List, YesNo};
+    let is_closed =
+        asks_for_fact(brief.kind) || matches!(brief.kind, Comparison | Definition | List | YesNo);
+    let Some(subject) = brief.subjects.first().filter(|_| !is_closed) else {
         return Ok(None);
     };
     let asked = format!("What is {subject}?");

@@ -10,7 +10,7 @@ use crate::thresholds::{
     MIN_SAME_STATEMENT_SIMILARITY, ROUNDING_TOLERANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::words::{Number, is_stop_word, tokens};
+use ibid_core::domain::words::{Number, is_stop_word, numbers, tokens};
 use ibid_core::domain::{Brief, Conflict, Evidence, EvidenceStore, QuestionKind, Source, Stance};
 
 use super::calendar::years;
@@ -399,6 +399,8 @@ fn numbers_disagree(one: &Statement<'_>, other: &Statement<'_>) -> Option<(Strin
                 && jaccard(around_a, around_b) >= MIN_SAME_QUANTITY_SIMILARITY
                 && bounds_agree(&one.spaced, &other.spaced)
                 && same_lead(one, other)
+                && !has_in_range(&one.point.text, b.value)
+                && !has_in_range(&other.point.text, a.value)
             {
                 return Some((
                     number_with_unit(&one.point.text, a),
@@ -408,6 +410,16 @@ fn numbers_disagree(one: &Statement<'_>, other: &Statement<'_>) -> Option<(Strin
         }
     }
     None
+}
+
+/// Whether a value lies in the range that a text gives beside its own: "56 % on average, with a range of 44 to 67 %".
+fn has_in_range(text: &str, value: f64) -> bool {
+    const RANGES: [&str; 4] = [" range of ", " range from ", " ranging from ", " ranged from "];
+    let at = RANGES.iter().filter_map(|it| text.find(it)).min();
+    let ends: Vec<f64> = at.map_or_else(Vec::new, |at| {
+        numbers(&text[at..]).into_iter().map(|number| number.value).take(2).collect()
+    });
+    matches!(ends.as_slice(), [from, to] if (*from..=*to).contains(&value))
 }
 
 /// The years that a sentence speaks of. "Since the repair of 2022" holds until now, as a sentence without a year does.
@@ -570,4 +582,15 @@ fn denial_conflict(
 
 fn statement_line(it: &Statement<'_>) -> DraftLine {
     DraftLine { text: it.point.text.clone(), evidence: vec![it.evidence.id] }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_value_in_the_stated_range_of_another_does_not_deny_it() {
+        let text = "It retained 56 % on average, with a range of 44 to 67 % between roofs.";
+        assert!([44.0, 63.0].iter().all(|value| super::has_in_range(text, *value)));
+        assert!(!super::has_in_range(text, 78.0));
+        assert!(!super::has_in_range("It retained 56 % on average.", 56.0));
+    }
 }

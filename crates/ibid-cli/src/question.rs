@@ -92,7 +92,7 @@ pub(super) fn question_text(args: &AskArgs, env: &ProcessEnv) -> Result<Question
 /// Adds the earlier conversation, the given plan, and whether the run may ask questions.
 ///
 /// # Errors
-/// `Usage` for an invalid file, or if approval is requested and nobody can give it.
+/// `Usage` for an invalid file, for a context that is too long, or if approval is requested and nobody can give it.
 pub(super) fn add_interaction(
     mut question: Question,
     text: QuestionText,
@@ -100,7 +100,7 @@ pub(super) fn add_interaction(
     env: &ProcessEnv,
 ) -> Result<Question> {
     question.dialogue = input_files::dialogue(&args.turns, env)?;
-    question.context.clone_from(&args.turns.context);
+    question.context = args.turns.context.as_deref().map(checked_context).transpose()?;
     question.clarify = args.clarify && input_files::no_prompt_variable(env).is_none();
     question.approve = input_files::wants_approval(args, env)?;
     if let Some(plan) = text.plan {
@@ -132,4 +132,18 @@ fn read_question(given: Option<&str>) -> Result<String> {
         }
     };
     validate_question(&text, given == Some("-"))
+}
+
+/// Maximum number of characters of a context, as the server has it.
+const MAX_CONTEXT_CHARS: usize = 4_000;
+
+fn checked_context(text: &str) -> Result<String> {
+    let length = text.chars().count();
+    if length > MAX_CONTEXT_CHARS {
+        let message =
+            format!("`--context` has {length} characters, {MAX_CONTEXT_CHARS} are allowed");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("say who asks and what for; documents belong into a folder"));
+    }
+    Ok(text.to_owned())
 }

@@ -90,6 +90,9 @@ pub enum SchemaMode {
     Prompted,
 }
 
+/// Fewest tokens of a window or an answer that a row may have.
+const MIN_TOKENS: u32 = 256;
+
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +133,30 @@ pub struct ModelCapabilities {
 }
 
 impl ModelCapabilities {
+    /// What no model can have, with the name of its field.
+    fn check(&self) -> std::result::Result<(), String> {
+        for (name, tokens) in [("window", self.window), ("max_output", self.max_output)] {
+            if tokens.is_some_and(|tokens| tokens < MIN_TOKENS) {
+                return Err(format!("`{name}` is below {MIN_TOKENS} tokens"));
+            }
+        }
+        let is_day = |text: &String| {
+            let parts: Vec<&str> = text.split('-').collect();
+            let digits = parts.iter().all(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+            digits
+                && matches!(parts.as_slice(), [y, m, d] if (y.len(), m.len(), d.len()) == (4, 2, 2))
+        };
+        if !self.as_of.as_ref().is_none_or(is_day) {
+            return Err("`as_of` is no date such as 2026-11-29".to_owned());
+        }
+        match &self.price {
+            Some(price) if !price.is_valid() => {
+                Err("a `price` is negative or no number".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the model is known to reason as much as a request says.
     pub fn takes_effort(&self) -> bool {
         self.reasoning.is_some_and(Reasoning::can_be_set)
@@ -168,6 +195,12 @@ impl ModelTable {
         })?;
         let mut table = ModelTable::embedded().clone();
         for (provider, rows) in own.0 {
+            for (model, row) in &rows {
+                row.check().map_err(|what| {
+                    let message = format!("the table of models: [{provider}] {model}: {what}");
+                    Error::new(ErrorKind::Usage, message)
+                })?;
+            }
             table.0.entry(provider).or_default().extend(rows);
         }
         Ok(table)
@@ -333,6 +366,14 @@ mod tests {
         );
         let mine = own.unwrap().capabilities("custom", "mine-2");
         assert_eq!(mine.refuses, [Parameter::Temperature]);
-        assert!(ModelTable::with_rows("[custom]\nmine = { colour = 1 }").is_err());
+        for wrong in [
+            "colour = 1",
+            "window = 10",
+            "as_of = \"yesterday\"",
+            "price = { input = -5, output = 1 }",
+        ] {
+            let table = format!("[custom]\nmine = {{ {wrong} }}");
+            assert!(ModelTable::with_rows(&table).is_err(), "{wrong}");
+        }
     }
 }

@@ -48,8 +48,16 @@ struct MemberHealth {
     rests_until: Option<Instant>,
     /// Whether a call is trying the paused model.
     probed: bool,
-    /// The last error.
-    last: String,
+    /// The last error: its kind, its words, its hint and its reason.
+    last: Option<LastFailure>,
+}
+
+#[derive(Clone)]
+struct LastFailure {
+    kind: ErrorKind,
+    text: String,
+    hint: Option<String>,
+    reason: Option<FailureReason>,
 }
 
 impl FailoverModel {
@@ -111,6 +119,7 @@ impl LanguageModel for FailoverModel {
                         kind: error.kind(),
                         text: format!("{}: {}", model.name(), error.chain()),
                         hint: error.hint().map(str::to_owned),
+                        reason: error.reason().cloned(),
                         whole: Some(error),
                     });
                 }
@@ -150,6 +159,7 @@ struct MemberFault {
     kind: ErrorKind,
     text: String,
     hint: Option<String>,
+    reason: Option<FailureReason>,
     whole: Option<Error>,
 }
 
@@ -167,9 +177,17 @@ fn all_failed(mut faults: Vec<MemberFault>) -> Error {
         .unwrap_or(ErrorKind::Malformed);
     let texts: Vec<&str> = faults.iter().map(|error| error.text.as_str()).collect();
     let error = Error::new(kind, "no model answered").with_source(texts.join("; "));
-    match faults.iter().find_map(|error| error.hint.clone()) {
+    let error = match faults.iter().find_map(|error| error.hint.clone()) {
         Some(hint) => error.with_hint(hint),
         None => error,
+    };
+    // Where one model alone was asked, why it is paused is why it did not answer.
+    match faults.as_mut_slice() {
+        [MemberFault { reason, .. }] if reason.is_some() => match reason.take() {
+            Some(reason) => error.with_reason(reason),
+            None => error,
+        },
+        _ => error,
     }
 }
 
@@ -190,15 +208,23 @@ impl FailoverMember {
 
     fn resting_fault(&self) -> MemberFault {
         let health = self.locked();
+        let last = health.last.clone();
+        let (name, count) = (self.choice.model.name(), health.failures);
+        let failed = match count {
+            1 => "a failure".to_owned(),
+            count => format!("{count} failures in a row"),
+        };
+        let said = last.as_ref().map_or("", |it| it.text.as_str());
         MemberFault {
-            kind: ErrorKind::Transient,
-            text: format!(
-                "{} is paused after {} failures in a row; the last one: {}",
-                self.choice.model.name(),
-                health.failures,
-                health.last
-            ),
-            hint: None,
+            // What a person must mend does not pass.
+            kind: last
+                .as_ref()
+                .map(|it| it.kind)
+                .filter(|kind| *kind == ErrorKind::Setup)
+                .unwrap_or(ErrorKind::Transient),
+            text: format!("{name} is paused after {failed}; the last one: {said}"),
+            hint: last.as_ref().and_then(|it| it.hint.clone()),
+            reason: last.and_then(|it| it.reason),
             whole: None,
         }
     }
@@ -223,7 +249,12 @@ impl MemberCall<'_> {
     fn failed(&mut self, error: &Error) {
         let mut health = self.member.locked();
         health.failures = health.failures.saturating_add(1);
-        health.last = error.chain();
+        health.last = Some(LastFailure {
+            kind: error.kind(),
+            text: error.chain(),
+            hint: error.hint().map(str::to_owned),
+            reason: error.reason().cloned(),
+        });
         // What a person must mend, the next call does not find mended.
         let is_account = matches!(error.reason(), Some(FailureReason::Key | FailureReason::Quota));
         if is_account || health.failures >= MAX_FAILURES {

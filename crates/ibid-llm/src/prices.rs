@@ -58,6 +58,14 @@ impl Price {
         millions / 1e6 + self.call
     }
 
+    /// Whether no part of it is negative or no number.
+    pub(crate) fn is_valid(&self) -> bool {
+        let parts = [Some(self.input), self.cached_input, self.cache_write, Some(self.output)];
+        let long = self.long.map_or([0.0; 2], |it| [it.input, it.output]);
+        let all = parts.into_iter().flatten().chain([self.call]).chain(long);
+        all.into_iter().all(|part| part.is_finite() && part >= 0.0)
+    }
+
     /// The maximum cost of a call with these tokens, US dollars: all input is charged at the highest rate.
     pub fn max_cost(&self, input: u64, output: u64) -> f64 {
         let as_cached = |cached_input: u64, cache_write: u64| {

@@ -67,8 +67,10 @@ impl ModelSettings {
     /// The settings with what is known of the model.
     #[must_use]
     pub(crate) fn with_capabilities(self, known: &ModelCapabilities) -> ModelSettings {
+        let refuses_schemas = known.refuses.contains(&Parameter::Schema);
+        let schemas = if refuses_schemas { SchemaMode::Prompted } else { self.schemas };
         ModelSettings {
-            schemas: known.schemas.unwrap_or(self.schemas),
+            schemas: known.schemas.unwrap_or(schemas),
             reasoning: known.reasoning,
             efforts: known.efforts.clone(),
             default_effort: known.default_effort.clone(),

@@ -472,8 +472,9 @@ fn model_line(event: &Event) -> Option<EventLine> {
             );
             Some(EventLine::new(LineTone::Model, "model", text))
         }
-        Event::StepUnaided { step, reason, .. } => {
-            let text = format!("{step} continues without a model: {reason}");
+        Event::StepUnaided { step, reason, hint, .. } => {
+            let hint = hint.as_deref().map_or_else(String::new, |hint| format!(" ({hint})"));
+            let text = format!("{step} continues without a model: {reason}{hint}");
             Some(EventLine::new(LineTone::Bad, "model", text))
         }
         Event::BudgetWarning { message } => {

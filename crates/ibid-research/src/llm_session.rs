@@ -282,6 +282,11 @@ impl<'a> LlmSession<'a> {
         });
     }
 
+    /// Logs what was done with an answer.
+    pub(crate) fn log_info(&self, message: String) {
+        self.log.emit(Event::Log { level: "info".to_owned(), message, source: None });
+    }
+
     /// Falls back to the heuristic of `step` after `fault`. Emits that once per step.
     ///
     /// # Errors
@@ -344,7 +349,9 @@ fn fallback_reason(fault: &Error) -> String {
         }
         Some(FailureReason::RefusedParameter(_)) => "the model refused a parameter of the request",
         Some(FailureReason::Declined) => "the model declined to answer",
-        Some(FailureReason::Overloaded) => "the service of the model was overloaded",
+        Some(FailureReason::Overloaded) => {
+            "the service of the model was overloaded or had too many requests"
+        }
         Some(FailureReason::Quota) => "the quota of the account is used up",
         Some(FailureReason::Key) => "the service of the model did not accept the key",
         Some(FailureReason::Unreachable) => "the service of the model could not be reached",

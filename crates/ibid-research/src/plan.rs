@@ -24,7 +24,7 @@ use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::planned_headings::with_safe_headings;
 use super::prompts::{self, fill_template};
 use super::query_policy::add_subject;
-use item_relevance::{is_about_report, is_foreign, repeats, strays_from_question};
+use item_relevance::{is_about_report, is_foreign, is_on_asker, repeats, strays_from_question};
 
 /// Number of words from which a query of a planner is a sentence; it was asked for at most 7.
 const MIN_SENTENCE_WORDS: usize = 13;
@@ -106,14 +106,35 @@ async fn first_plan<'a>(
         Ok(it) => {
             let own = build_heuristic_plan(brief)?;
             let reply = with_safe_headings(brief, it.value)?;
-            let mut plan = plan_from_reply(brief, &reply, own.clone(), found).unwrap_or(own);
+            let mut plan =
+                plan_from_reply((question, brief), &reply, own.clone(), found).unwrap_or(own);
             plan.search_tasks = search_tasks(question, brief, &reply);
+            report_struck(llm, &reply, &plan);
             Ok(plan)
         }
         Err(fault) => {
             llm.fall_back(LlmStep::Plan, role, fault)?;
             build_heuristic_plan(brief)
         }
+    }
+}
+
+/// The words of an item, with those of its query.
+fn asked_words(item: &PlannedItem) -> String {
+    format!("{} {} {}", item.heading, item.asks, item.query)
+}
+
+/// Logs which sections of a model's plan were struck.
+fn report_struck(llm: &LlmSession<'_>, reply: &PlanReply, plan: &Plan) {
+    let kept = |title: &str| {
+        let mut sections = plan.writing.sections.iter();
+        sections.any(|section| section.title.eq_ignore_ascii_case(title.trim()))
+    };
+    let titles = reply.sections.iter().map(|section| section.title.trim());
+    let struck: Vec<String> =
+        titles.filter(|title| !kept(title)).map(|it| format!("“{it}”")).collect();
+    if !struck.is_empty() {
+        llm.log_info(format!("plan: left out {}, which is beside the question", struck.join(", ")));
     }
 }
 
@@ -145,8 +166,12 @@ pub(crate) async fn revise_plan(
     match answer {
         Ok(it) => {
             let reply = with_safe_headings(brief, it.value)?;
-            let plan =
-                plan_from_reply(brief, &reply, build_heuristic_plan(brief)?, &BTreeSet::new());
+            let plan = plan_from_reply(
+                (question, brief),
+                &reply,
+                build_heuristic_plan(brief)?,
+                &BTreeSet::new(),
+            );
             let unlisted = leaves_out_sources(&question.text)?;
             Ok(plan.map(|mut plan| {
                 plan.search_tasks = search_tasks(question, brief, &reply);
@@ -166,6 +191,7 @@ fn search_tasks(question: &Question, brief: &Brief, planned: &PlanReply) -> Vec<
     for task in &mut tasks {
         task.query = add_subject(brief, std::mem::take(&mut task.query));
     }
+    tasks.retain(|task| !is_on_asker(brief, question.context.as_deref(), &task.query));
     tasks.retain(|task| {
         content_stems(&task.query).iter().any(|stem| subject.contains(stem))
             || !strays_from_question(brief, "", &task.query)
@@ -190,7 +216,7 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
 /// The plan from a model's answer. The question itself is always an item, and if there are too few, those of
 /// the heuristic plan are added.
 fn plan_from_reply(
-    brief: &Brief,
+    (question, brief): (&Question, &Brief),
     planned: &PlanReply,
     own: Plan,
     found: &BTreeSet<String>,
@@ -201,6 +227,7 @@ fn plan_from_reply(
         let struck = is_about_report(brief, item)
             || strays_from_question(brief, &item.heading, &item.asks)
             || is_foreign(brief, item, found)
+            || is_on_asker(brief, question.context.as_deref(), &asked_words(item))
             || sound.iter().any(|earlier| repeats(brief, earlier.1, item));
         if !struck {
             sound.push((nth, item));

@@ -50,6 +50,9 @@ pub(crate) fn remove_unfit_lines(
                 items.iter().any(|item| scorer.fits_section(Some(*item), &line.text))
             });
         }
+        if let Some(planned) = planned.filter(|it| it.items.is_empty()) {
+            retain_lines(section, |line| is_on_title(brief, planned, &line.text));
+        }
         drop_contained_lines(section);
     }
     draft.introduction.retain(|line| keeps_subject(brief, notes, line));
@@ -67,6 +70,31 @@ pub(crate) fn remove_unfit_lines(
     keep_concluding_lines(draft);
     order_as_planned(draft, &plan.sections);
     Ok(())
+}
+
+/// Words of titles that any sentence on the question may stand under.
+const GENERAL_TITLES: [&str; 9] = [
+    "introduction",
+    "background",
+    "overview",
+    "outlook",
+    "summary",
+    "conclusion",
+    "discussion",
+    "context",
+    "future",
+];
+
+/// Whether a sentence has a word of the title of its section, or of what a planner wants in it, that the question has not; any
+/// sentence where these have none. Under "Insurance premiums" a sentence is on insurance or premiums.
+fn is_on_title(brief: &Brief, planned: &SectionPlan, text: &str) -> bool {
+    let asked = content_stems(&brief.question);
+    let mut own = content_stems(&format!("{} {}", planned.title, planned.guidance));
+    own.retain(|stem| !asked.contains(stem));
+    let said = content_stems(text);
+    let title = planned.title.to_lowercase();
+    let is_general = GENERAL_TITLES.iter().any(|word| title.contains(word));
+    is_general || own.is_empty() || own.iter().any(|stem| said.contains(stem))
 }
 
 /// Puts a figure that stands alone under a heading for figures behind what is said on the question itself.

@@ -51,6 +51,18 @@ const MINUTES: &str = "Minutes of the Dunmere School council
 Nine parents were present. The headteacher reported that the school now has 117 pupils. A new bell was bought.
 ";
 
+const INTERVIEW: &str = "Thirty years of lamps
+
+Q: Do lamps smoke more than candles?
+
+A: No. Lamps smoke less than candles, because glass shields the flame from the wind. In our shop 3 of 90 lamps smoked in their first year.
+";
+
+const GUILD: &str = "Report of the guild of chandlers
+
+Combine lamps with candles; no single light is enough. Lamps smoke in the end when their wicks are old. No lamp in our sample burned whale oil.
+";
+
 fn village() -> TestHome {
     let home = TestHome::with_model();
     home.write("village/shops.md", SHOPS);
@@ -151,4 +163,14 @@ fn what_names_members_of_the_kind_asked_for_answers_and_the_past_tells_no_future
     assert!(!short.contains("1921"), "{text}");
     let (_, text) = ask(&home, "How long will the autumn market last?");
     assert!(!text.contains("answers the question directly"), "{text}");
+}
+
+#[test]
+fn the_no_to_another_question_is_no_answer_and_is_borne_by_nobody_else() {
+    let home = TestHome::with_model();
+    home.write("village/interview.txt", INTERVIEW);
+    home.write("village/guild.txt", GUILD);
+    let (_, text) = ask(&home, "Do lamps smoke?");
+    assert!(text.contains("Lamps smoke"), "{text}");
+    assert!(!text.contains(" No. [["), "{text}");
 }

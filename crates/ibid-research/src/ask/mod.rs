@@ -76,6 +76,7 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
                 if asked == 1
                     && it.kind() == ErrorKind::Malformed
                     && !it.is_prompt_too_long()
+                    && it.reason() != Some(&FailureReason::Declined)
                     && prompt.schema.is_some() =>
             {
                 prompt.schema = None;

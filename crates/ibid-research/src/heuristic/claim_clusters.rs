@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::authority::authority;
 use crate::prompts;
 use ibid_core::Result;
-use ibid_core::domain::words::{is_stop_word, numbers, tokens};
+use ibid_core::domain::words::{content_stems, is_stop_word, numbers, tokens};
 use ibid_core::domain::{Evidence, EvidenceStore, ItemId, Source};
 
 use super::lexicon::{StemInterner, containment, jaccard, spaced};
@@ -28,6 +28,9 @@ pub(crate) struct ClaimCluster {
     pub(crate) items: Vec<ItemId>,
     pub(crate) words: usize,
 }
+
+/// Content words from which a quote of another source can support a claim.
+const MIN_SUPPORTED_WORDS: usize = 2;
 
 impl ClaimCluster {
     /// Whether nobody says it but who sells what it is about.
@@ -56,8 +59,8 @@ pub(crate) fn build_claim_clusters(
     let mut points: Vec<(ClaimCluster, bool, Vec<i64>, Vec<u32>)> = Vec::new();
     for nth in order {
         let it = &notes.evidence[nth];
-        // A row of a table is no sentence, and is told by itself.
-        if it.table_header.is_some() {
+        // A row of a table is no sentence, and is told by itself. "No." answers a question that is not there.
+        if it.table_header.is_some() || content_stems(&it.claim).is_empty() {
             continue;
         }
         let ids = lexicon.id_set(&it.claim);
@@ -78,7 +81,8 @@ pub(crate) fn build_claim_clusters(
                 && figures.iter().all(|n| point_figures.contains(n))
                 && names.iter().all(|n| point.ids.contains(n));
             let lead = &notes.evidence[point.evidence[0]];
-            if agrees && whole >= MIN_SUPPORTING_QUOTE_OVERLAP {
+            let is_sentence = content_stems(&point.text).len() >= MIN_SUPPORTED_WORDS;
+            if agrees && is_sentence && whole >= MIN_SUPPORTING_QUOTE_OVERLAP {
                 add_source(notes, point, nth);
                 merged = true;
             } else if *point_no == no && (is_same_told || repeats_primary(notes, it, lead)) {

@@ -6,7 +6,7 @@ use ibid_core::domain::{Brief, QuestionKind};
 
 use crate::ask::shapes::PlannedItem;
 use crate::heuristic::intake;
-use crate::prompts;
+use crate::prompts::{self, Phrases};
 use crate::thesaurus;
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
@@ -119,6 +119,33 @@ pub(super) fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> 
     names.any(|name| content_stems(name).iter().any(|stem| !question.contains(stem)))
 }
 
+/// Whether `text` has a word of who asks and what for, which is neither in the question nor said of any subject: a context guides
+/// the plan and is never a subject.
+pub(super) fn is_on_asker(brief: &Brief, context: Option<&str>, text: &str) -> bool {
+    let (Some(context), Ok(phrases)) = (context, prompts::phrases()) else {
+        return false;
+    };
+    let Ok(facets) = prompts::plan_words() else {
+        return false;
+    };
+    let mut known = general_words(phrases);
+    let cues = facets.facets.values().flat_map(|facet| facet.cues.iter());
+    known.extend(cues.flat_map(content_stems));
+    known.extend(content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" "))));
+    let own = content_stems(text);
+    content_stems(context).iter().any(|stem| own.contains(stem) && !known.contains(stem))
+}
+
+/// The stems of words that can be said of any subject.
+fn general_words(phrases: &Phrases) -> BTreeSet<String> {
+    let question = &phrases.question;
+    let listed = question.aspects.iter().chain(&question.amount_nouns);
+    let listed = listed.chain(&question.generic_heads).chain(&question.amount_verbs);
+    let words = DEPENDENCE_WORDS.iter().chain(&OTHER_SIDE_WORDS).chain(&GENERIC_WORDS);
+    let words = words.chain(&REPORT_FORM_WORDS).map(|it| stem(it));
+    listed.flat_map(|text| content_stems(text)).chain(words).collect()
+}
+
 /// Whether an item of at least two words has none that the question has, that could be said of any subject, or that is in what
 /// was `found` by the question's own words: "How is bread baked?" for a question about roofs. "What does it cost?" is asked of
 /// anything, and "How is the bark harvested?" of cork is known from its pages. Where nothing was found, nothing is told.
@@ -128,12 +155,7 @@ pub(super) fn is_foreign(brief: &Brief, item: &PlannedItem, found: &BTreeSet<Str
     let Ok(phrases) = prompts::phrases() else {
         return false;
     };
-    let listed = phrases.question.aspects.iter().chain(&phrases.question.amount_nouns);
-    let listed =
-        listed.chain(&phrases.question.generic_heads).chain(&phrases.question.amount_verbs);
-    let mut known: BTreeSet<String> = listed.flat_map(|text| content_stems(text)).collect();
-    let words = DEPENDENCE_WORDS.iter().chain(&OTHER_SIDE_WORDS).chain(&GENERIC_WORDS);
-    known.extend(words.chain(&REPORT_FORM_WORDS).map(|it| stem(it)));
+    let mut known = general_words(phrases);
     known.extend(question.iter().cloned());
     let near = question.iter();
     let near = near.flat_map(|asked| thesaurus::synonyms(asked).chain(thesaurus::related(asked)));

@@ -53,7 +53,7 @@ const PHRASES: &[(&str, FailureCause)] = &[
     ("connection", FailureCause::Unreachable),
     ("cut off", FailureCause::Unreachable),
     ("calls were waiting", FailureCause::Unreachable),
-    ("failures in a row", FailureCause::Unreachable),
+    ("is paused after", FailureCause::Unreachable),
     ("for step `", FailureCause::InvalidResponse),
     ("found nothing on ", FailureCause::InvalidResponse),
     ("not JSON", FailureCause::InvalidResponse),

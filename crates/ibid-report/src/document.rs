@@ -443,15 +443,15 @@ impl DocumentBuilder<'_> {
 
     fn table(&mut self) {
         let it = self.report;
-        if markdown::is_verbatim(it) {
+        let findings = markdown::tabled_findings(it);
+        if findings.is_empty() {
             return;
         }
         self.heading(1, "Evidence table");
         let (head, widths): (&[&str], &[u16]) =
             (&["#", "Claim", "Quote", "Source", "Confidence"], &[1, 6, 6, 5, 4]);
-        let rows = it
-            .findings
-            .iter()
+        let rows = findings
+            .into_iter()
             .enumerate()
             .map(|(nth, finding)| {
                 let citations = finding.claim.citations();

@@ -113,7 +113,8 @@ pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String>
         rows.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!']))).collect()
     };
     let mut out = Vec::new();
-    if it.conclusion.is_empty() && asked().count() > 1 {
+    // What is only near the question answers no part of it.
+    if it.conclusion.is_empty() && asked().count() > 1 && !it.nearest_only {
         for (what, status) in [("Answered in part", "partial"), ("Not answered", "unsatisfied")] {
             let parts = rows(status);
             if !parts.is_empty() {

@@ -7,7 +7,8 @@ use super::escape::{self, text_fragment, web_url};
 use super::{introduction, method_notes};
 use crate::text_chart::text_chart;
 use ibid_core::domain::{
-    Citation, Claim, ComparisonTable, Conflict, OutputMode, Ratio, Report, SectionLayout, Source,
+    Citation, Claim, ComparisonTable, Conflict, Finding, OutputMode, Ratio, Report, SectionLayout,
+    Source,
 };
 
 pub use super::phrases::{
@@ -311,27 +312,30 @@ fn conflict(out: &mut String, it: &Conflict, report: &Report, notes: &Footnotes<
     out.push('\n');
 }
 
-/// Whether every finding is a verbatim quote of its page, so that a table of quotes would only repeat them.
-pub fn is_verbatim(it: &Report) -> bool {
-    it.findings.iter().all(|finding| {
-        let said = escape::single_line(finding.claim.text());
-        let mut quotes = finding.claim.citations().iter();
-        quotes.all(|quote| {
-            let quote = escape::single_line(quote.passage.text().expose());
-            // A sentence is told without its first "And".
-            quote.strip_prefix("And ").unwrap_or(&quote).eq_ignore_ascii_case(&said)
-        })
+/// The findings that the table of evidence shows: those that are no verbatim quotes, which it would only repeat.
+pub fn tabled_findings(it: &Report) -> Vec<&Finding> {
+    it.findings.iter().filter(|it| !is_verbatim(&it.claim)).collect()
+}
+
+/// Whether a claim is the words of each of its quotes.
+fn is_verbatim(claim: &Claim) -> bool {
+    let said = escape::single_line(claim.text());
+    claim.citations().iter().all(|quote| {
+        let quote = escape::single_line(quote.passage.text().expose());
+        // A sentence is told without its first "And".
+        quote.strip_prefix("And ").unwrap_or(&quote).eq_ignore_ascii_case(&said)
     })
 }
 
 /// The findings by quote, work and confidence.
 fn evidence_table(out: &mut String, it: &Report) {
-    if is_verbatim(it) {
+    let findings = tabled_findings(it);
+    if findings.is_empty() {
         return;
     }
     out.push_str("## Evidence table\n\n");
     out.push_str("| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n");
-    for (nth, finding) in it.findings.iter().enumerate() {
+    for (nth, finding) in findings.into_iter().enumerate() {
         let citations = finding.claim.citations();
         let quotes: Vec<String> = citations
             .iter()

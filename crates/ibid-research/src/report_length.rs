@@ -31,8 +31,12 @@ fn frame_words(draft: &ReportDraft) -> usize {
     let conflicts = draft.conflicts.iter();
     let reasons =
         conflicts.flat_map(|it| [Some(&it.about), it.likely.as_ref().map(|it| &it.text)]).flatten();
-    let texts =
-        titles.chain(open).chain(reasons).chain([&draft.title]).chain(&draft.confidence.why);
+    let says = draft.conflicts.iter().flat_map(|it| it.sides.iter().map(|side| &side.0));
+    let disputed: Vec<&String> = reasons.chain(says).collect();
+    // The conclusion that code makes tells them again.
+    let again = if draft.conclusion_by_code { disputed.as_slice() } else { &[] };
+    let texts = titles.chain(open).chain([&draft.title]).chain(&draft.confidence.why);
+    let texts = texts.chain(again.iter().copied()).chain(disputed.iter().copied());
     texts.map(|text| text.split_whitespace().count()).sum()
 }
 

@@ -13,7 +13,7 @@ use super::view_models::{
     FindingGroup, FindingView, QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
 };
 use crate::escape::{single_line, web_url};
-use crate::markdown::is_verbatim;
+use crate::markdown::tabled_findings;
 use crate::phrases::{
     applied_checks, checks_line, local_path, one_source_note, pluralize, source_kind_label,
 };
@@ -104,8 +104,6 @@ impl ReportBody {
     pub fn from_report(it: &Report, pages: &PagesByHash, stored: Option<&str>) -> ReportBody {
         let passages = it.cited_passages();
         let numbers = QuoteNumbers::new(it, &passages);
-        // Findings that are quotes need no table of quotes.
-        let tabled = if is_verbatim(it) { &[] } else { it.findings.as_slice() };
         let unread_more = it.method.pages_failed.len().saturating_sub(UNREAD_SHOWN) as u64;
         let cards: Vec<SourceCard> = if it.unlisted {
             Vec::new()
@@ -137,8 +135,8 @@ impl ReportBody {
             parts: sections(it, &numbers),
             disputes_heading: introduction::conflicts_heading(&it.conflicts),
             disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
-            rows: tabled
-                .iter()
+            rows: tabled_findings(it)
+                .into_iter()
                 .map(|finding| numbers.row(&finding.claim, &finding.confidence))
                 .collect(),
             open: open_points(it),

@@ -8,7 +8,9 @@ use ibid::app::plan_file::PlanFile;
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::{OutputMode, Question};
 use ibid_core::{Error, ErrorKind, Result};
-use ibid_server::request::{method_for, parse_lang, select_engines, validate_question};
+use ibid_server::request::{
+    MAX_TEXT_CHARS, method_for, parse_lang, select_engines, validate_question,
+};
 
 /// Passes `question` on if it has somewhere to search, or follows a run whose sources it may use without a search.
 ///
@@ -134,16 +136,12 @@ fn read_question(given: Option<&str>) -> Result<String> {
     validate_question(&text, given == Some("-"))
 }
 
-/// Maximum number of characters of a context, as the server has it.
-const MAX_CONTEXT_CHARS: usize = 4_000;
-
 fn checked_context(text: &str) -> Result<String> {
     let length = text.chars().count();
-    if length > MAX_CONTEXT_CHARS {
-        let message =
-            format!("`--context` has {length} characters, {MAX_CONTEXT_CHARS} are allowed");
+    if length > MAX_TEXT_CHARS {
+        let message = format!("`--context` has {length} characters, {MAX_TEXT_CHARS} are allowed");
         return Err(Error::new(ErrorKind::Usage, message)
-            .with_hint("say who asks and what for; documents belong into a folder"));
+            .with_hint("say who asks and what for; put documents into a folder"));
     }
     Ok(text.to_owned())
 }

@@ -24,7 +24,9 @@ use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::planned_headings::with_safe_headings;
 use super::prompts::{self, fill_template};
 use super::query_policy::add_subject;
-use item_relevance::{is_about_report, is_foreign, is_on_asker, repeats, strays_from_question};
+use item_relevance::{
+    has_context_words, is_about_report, is_foreign, repeats, strays_from_question,
+};
 
 /// Number of words from which a query of a planner is a sentence; it was asked for at most 7.
 const MIN_SENTENCE_WORDS: usize = 13;
@@ -124,7 +126,7 @@ fn asked_words(item: &PlannedItem) -> String {
     format!("{} {} {}", item.heading, item.asks, item.query)
 }
 
-/// Logs which sections of a model's plan were struck.
+/// Logs which sections of a model's plan were struck: those beside the question, and those that the program makes.
 fn report_struck(llm: &LlmSession<'_>, reply: &PlanReply, plan: &Plan) {
     let kept = |title: &str| {
         let mut sections = plan.writing.sections.iter();
@@ -134,7 +136,7 @@ fn report_struck(llm: &LlmSession<'_>, reply: &PlanReply, plan: &Plan) {
     let struck: Vec<String> =
         titles.filter(|title| !kept(title)).map(|it| format!("“{it}”")).collect();
     if !struck.is_empty() {
-        llm.log_info(format!("plan: left out {}, which is beside the question", struck.join(", ")));
+        llm.log_info(format!("plan: left out the sections {}", struck.join(", ")));
     }
 }
 
@@ -191,7 +193,7 @@ fn search_tasks(question: &Question, brief: &Brief, planned: &PlanReply) -> Vec<
     for task in &mut tasks {
         task.query = add_subject(brief, std::mem::take(&mut task.query));
     }
-    tasks.retain(|task| !is_on_asker(brief, question.context.as_deref(), &task.query));
+    tasks.retain(|task| !has_context_words(brief, question.context.as_deref(), &task.query));
     tasks.retain(|task| {
         content_stems(&task.query).iter().any(|stem| subject.contains(stem))
             || !strays_from_question(brief, "", &task.query)
@@ -227,7 +229,7 @@ fn plan_from_reply(
         let struck = is_about_report(brief, item)
             || strays_from_question(brief, &item.heading, &item.asks)
             || is_foreign(brief, item, found)
-            || is_on_asker(brief, question.context.as_deref(), &asked_words(item))
+            || has_context_words(brief, question.context.as_deref(), &asked_words(item))
             || sound.iter().any(|earlier| repeats(brief, earlier.1, item));
         if !struck {
             sound.push((nth, item));

@@ -8,6 +8,7 @@ mod served;
 mod validate;
 
 pub use dialogue::{DIALOGUE, parse_turns};
+pub use fields::MAX_TEXT_CHARS;
 pub(crate) use fields::{
     FieldError, caller_message, names, nonblank, read_fields, setting, text, whole, whole_number,
 };

@@ -14,7 +14,7 @@ pub(crate) fn years(text: &str) -> Vec<u32> {
 }
 
 /// Whether a question is on what will be, and a text tells of a year that is over: "in 2023 a strike lasted nine days".
-pub(crate) fn tells_past_of_future(asked: &str, text: &str) -> bool {
+pub(crate) fn answers_future_with_past(asked: &str, text: &str) -> bool {
     let (asked, said) = (tokens(asked), tokens(text));
     let says = |words: &[Token], wanted: &str| words.iter().any(|it| it.text == wanted);
     let opens = |word: &Token| matches!(word.text.as_str(), "in" | "during" | "since");
@@ -25,7 +25,7 @@ pub(crate) fn tells_past_of_future(asked: &str, text: &str) -> bool {
 }
 
 /// Whether a question is on the first time of something, and a text tells of a time that it does not call the first.
-pub(crate) fn misses_first_time(asked: &str, text: &str) -> bool {
+pub(crate) fn lacks_first_time(asked: &str, text: &str) -> bool {
     const BEGINNINGS: [&str; 13] = [
         "first",
         "began",

@@ -16,7 +16,7 @@ use ibid_core::domain::words::{Token, tokens};
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, Source, Stance};
 
 use super::answer_shape::{asks_for_fact, denies_members, is_free_form, kind_fit};
-use super::calendar::{misses_first_time, tells_past_of_future, years};
+use super::calendar::{answers_future_with_past, lacks_first_time, years};
 use super::claim_clusters::ClaimCluster;
 use super::editions::is_newer_edition;
 use super::lexicon::{has_phrase, spaced};
@@ -183,8 +183,8 @@ fn rank_point<'a>(
         headed: heading > 0.0,
         things_known: things_known
             && !scorer.has_another_name(&point.text)
-            && !tells_past_of_future(&brief.question, &point.text)
-            && !misses_first_time(&brief.question, &point.text),
+            && !answers_future_with_past(&brief.question, &point.text)
+            && !lacks_first_time(&brief.question, &point.text),
     };
     it.worth = worth_of(brief, notes, scorer, (&it, &lower), formless)?;
     Ok(it)

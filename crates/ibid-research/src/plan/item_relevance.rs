@@ -121,7 +121,7 @@ pub(super) fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> 
 
 /// Whether `text` has a word of who asks and what for, which is neither in the question nor said of any subject: a context guides
 /// the plan and is never a subject.
-pub(super) fn is_on_asker(brief: &Brief, context: Option<&str>, text: &str) -> bool {
+pub(super) fn has_context_words(brief: &Brief, context: Option<&str>, text: &str) -> bool {
     let (Some(context), Ok(phrases)) = (context, prompts::phrases()) else {
         return false;
     };

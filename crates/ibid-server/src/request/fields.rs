@@ -9,7 +9,7 @@ use ibid_core::{Error, ErrorKind};
 use ibid_report::escape::truncate;
 
 /// Maximum length of the text of a field, in characters.
-pub(crate) const MAX_TEXT_CHARS: usize = 4_000;
+pub const MAX_TEXT_CHARS: usize = 4_000;
 /// Maximum number of names in a list of engines, domains or folders.
 const MAX_NAMES: usize = 50;
 /// Maximum length of a name in such a list, in characters.

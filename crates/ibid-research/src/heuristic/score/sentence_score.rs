@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
-use crate::heuristic::calendar::tells_past_of_future;
+use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, member_fitness,
@@ -239,7 +239,7 @@ impl RelevanceScorer {
         let sentence = page.sentence(n);
         if !meant && self.names_another_kind(sentence, &around.wide)
             || self.has_another_name(sentence)
-            || tells_past_of_future(&self.question_text, sentence)
+            || answers_future_with_past(&self.question_text, sentence)
         {
             fit *= OTHER_SUBJECT_WEIGHT;
         }

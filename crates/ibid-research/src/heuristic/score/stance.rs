@@ -120,9 +120,9 @@ impl RelevanceScorer {
             return Some(stance);
         }
         let mut clauses = spaced.split([',', ';']).flat_map(|it| it.split(" but "));
-        let is_charged =
+        let charged =
             clauses.any(|clause| is_charged(&claim.asked, &format!(" {} ", clause.trim())));
-        if is_charged
+        if charged
             || warns(&claim.asked, spaced) && self.names_deed(claim, spaced)
             || self.says_opposite_of_object(claim, spaced)
             || recurs_less_often(&claim.asked, spaced)

@@ -317,13 +317,20 @@ pub fn tabled_findings(it: &Report) -> Vec<&Finding> {
     it.findings.iter().filter(|it| !is_verbatim(&it.claim)).collect()
 }
 
-/// Whether a claim is the words of each of its quotes.
+/// Words that a sentence is told without.
+const MAX_LEAD_WORDS: usize = 3;
+
+/// Whether a claim is the words of each of its quotes, but for a first "And" or "Overall," and the last mark.
 fn is_verbatim(claim: &Claim) -> bool {
-    let said = escape::single_line(claim.text());
+    let plain = |text: &str| {
+        let text = escape::single_line(text).to_lowercase();
+        text.trim_end_matches(['.', ' ']).to_owned()
+    };
+    let said = plain(claim.text());
     claim.citations().iter().all(|quote| {
-        let quote = escape::single_line(quote.passage.text().expose());
-        // A sentence is told without its first "And".
-        quote.strip_prefix("And ").unwrap_or(&quote).eq_ignore_ascii_case(&said)
+        let quote = plain(quote.passage.text().expose());
+        let lead = quote.strip_suffix(&said);
+        lead.is_some_and(|lead| lead.split_whitespace().count() <= MAX_LEAD_WORDS)
     })
 }
 

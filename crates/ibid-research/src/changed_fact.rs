@@ -92,7 +92,10 @@ pub(crate) fn find_substitution(
     let is_fact = |text: &str, all: &[Token]| {
         let fact = |token: &Token| {
             let word = &text[token.span.clone()];
-            word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+            let before = text[..token.span.start].strip_suffix('-');
+            // The "C" of the option "-C" of a program is no name.
+            let is_option = before.is_some_and(|it| !it.ends_with(char::is_alphanumeric));
+            word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()) && !is_option
         };
         // The capital of "Today we'll detail" is that of its sentence.
         let is_first = |token: &Token| !text[..token.span.start].contains(char::is_alphanumeric);
@@ -199,6 +202,14 @@ mod tests {
         let b = "Lahu is a 1979 Hindi film directed by Raj Kapoor.";
         let pair = ("Mahesh Bhatt".to_owned(), "Raj Kapoor".to_owned());
         assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+    }
+
+    #[test]
+    fn an_option_of_a_program_is_no_fact() {
+        let asked = "How do I turn the linker off?";
+        let a = "To turn the linker off, use the `-Z linker=old` flag of the compiler.";
+        let b = "To turn the linker off, use the `-C linker=old` flag of the compiler.";
+        assert_eq!(find_substitution(asked, a, b, true), None);
     }
 
     #[test]

@@ -64,6 +64,7 @@ pub(crate) fn check_report(
         short,
         verdict: draft.verdict,
         nearest_only: draft.nearest_only,
+        short_is_list: !draft.short_list.is_empty() && draft.short == draft.short_list,
         confidence: draft.confidence.clone(),
         answer,
         introduction,

@@ -79,6 +79,8 @@ pub(crate) struct ReportDraft {
     pub(crate) verdict: Option<YesNo>,
     /// Whether the short answer is only what comes nearest to an answer.
     pub(crate) nearest_only: bool,
+    /// The lines of the short answer that code made, if they are members of a list that no section repeats.
+    pub(crate) short_list: Vec<DraftLine>,
     pub(crate) confidence: ConfidenceMark,
     pub(crate) introduction: Vec<DraftLine>,
     /// What several sources say together.

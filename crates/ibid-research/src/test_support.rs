@@ -54,6 +54,7 @@ pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportD
         short: short.to_vec(),
         verdict: None,
         nearest_only: false,
+        short_list: Vec::new(),
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
         introduction: Vec::new(),
         conclusion: Vec::new(),

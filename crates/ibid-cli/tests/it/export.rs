@@ -59,6 +59,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         EvidenceGate { min_evidence_records: 5, min_cited_records: 5, min_source_domains: 2 };
     let report = Report {
         nearest_only: false,
+        short_is_list: false,
         run: run_id(),
         question: words.to_owned(),
         mode: OutputMode::Report,

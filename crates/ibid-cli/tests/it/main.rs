@@ -65,6 +65,7 @@ mod tables;
 mod telemetry;
 mod thought;
 mod tidy;
+mod titled_pages;
 mod tool;
 mod traces;
 mod turns;

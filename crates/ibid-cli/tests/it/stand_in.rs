@@ -280,6 +280,7 @@ fn report(
         short: evidence.iter().enumerate().map(claim).collect(),
         verdict: None,
         nearest_only: false,
+        short_is_list: false,
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
         introduction: Vec::new(),
         conclusion: Vec::new(),

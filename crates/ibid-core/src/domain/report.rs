@@ -418,6 +418,9 @@ pub struct Report {
     /// Whether no sentence that was read answers the question, so that the short answer is only what comes nearest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nearest_only: bool,
+    /// Whether the short answer is a list of what the question asks for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_is_list: bool,
     /// The short answer, at most 60 words; a list, or of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.

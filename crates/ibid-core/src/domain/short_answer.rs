@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use super::{Citation, Claim, Report, Section, SectionLayout, YesNo};
 
 impl Report {
-    /// How the short answer is laid out: rows of tables as a list, others as the section that has all of its sentences, or else as
+    /// How the short answer is laid out: a list and rows of tables as a list, others as the section that has all of its sentences, or else as
     /// running text.
     pub fn short_layout(&self) -> SectionLayout {
         let is_row = |it: &Citation| it.passage.text().expose().contains(" | ");
@@ -14,6 +14,7 @@ impl Report {
         };
         match self.sections.iter().find(has_all) {
             _ if self.short.len() < 2 => SectionLayout::Prose,
+            _ if self.short_is_list => SectionLayout::List,
             _ if self.short.iter().all(|it| it.citations().iter().any(is_row)) => {
                 SectionLayout::List
             }

@@ -18,6 +18,10 @@ use ibid_core::domain::BlockKind;
 
 /// The probability of comments, related links and asides on an article's page is multiplied by this.
 const ASIDE_FACTOR: f32 = 0.3;
+/// That of what its element calls an advertisement.
+const ADVERT_FACTOR: f32 = 0.2;
+/// One in this many words of a page at most is advertisement.
+const MAX_ADVERT_SHARE: u32 = 4;
 /// That of a paragraph that is all link.
 const LINK_FACTOR: f32 = 0.2;
 /// Words; a shorter linked paragraph may be a name or an address.
@@ -54,8 +58,8 @@ pub(super) fn select_blocks(
     kept
 }
 
-/// Lowers the probability of comments, related links and asides on a page that calls itself an article, and of paragraphs that
-/// are all link. On forums and in collections they may be the main text.
+/// Lowers the probability of advertisements; and of comments, related links and asides on a page that calls itself an article, and of
+/// paragraphs that are all link. On forums and in collections these may be the main text.
 fn discount_asides(flat: &[FlatBlock], meta: &Metadata, chances: &mut [f32]) {
     let beside = |block: &FlatBlock| {
         let aside = element_hints::COMMENTS | element_hints::RELATED | element_hints::ASIDE;
@@ -65,6 +69,16 @@ fn discount_asides(flat: &[FlatBlock], meta: &Metadata, chances: &mut [f32]) {
         let text = !matches!(block.kind, BlockKind::Heading | BlockKind::TableRow);
         text && block.words >= MIN_LINK_WORDS && block.linked * 10 >= block.words * 9
     };
+    let advertises = |block: &FlatBlock| block.hints & element_hints::ADVERT != 0;
+    // A page that names much of itself so only has advertisements somewhere.
+    let words = |of: BlockPredicate<'_>| -> u32 {
+        flat.iter().filter(|block| of(block)).map(|block| block.words).sum()
+    };
+    if words(&advertises) <= words(&|_| true) / MAX_ADVERT_SHARE {
+        for (_, chance) in flat.iter().zip(&mut *chances).filter(|pair| advertises(pair.0)) {
+            *chance *= ADVERT_FACTOR;
+        }
+    }
     if !is_article(meta) {
         return;
     }

@@ -20,6 +20,20 @@ fn the_article_is_kept_and_the_chrome_dropped() {
 }
 
 #[test]
+fn what_its_element_calls_an_advertisement_is_dropped_from_among_the_paragraphs() {
+    let page = "<html><body><main><h1>Tea grows</h1>\
+        <p>Tea is grown in the hills, where rain is plentiful and the nights are cool.</p>\
+        <p>It is picked by hand in spring, and the first leaves make the best tea of the year.</p>\
+        <div class=\"ad promo\"><span>Sponsored: the ten kettles everyone is talking about</span></div>\
+        <p>After two days of drying, the leaves are rolled and packed in wooden chests for the ships.</p>\
+        <p>The chests are lined with foil, so that neither light nor damp can reach the leaves.</p>\
+        </main></body></html>";
+    let text = text(page);
+    assert!(text.contains("picked by hand") && text.contains("wooden chests"), "{text}");
+    assert!(!text.contains("Sponsored"), "{text}");
+}
+
+#[test]
 fn a_paragraph_that_comes_again_elsewhere_is_kept_once() {
     let story =
         "<p>Tea is grown in the hills, where rain is plentiful and the nights are cool.</p>";

@@ -33,7 +33,11 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
     Ok(match kind {
         QuestionKind::Definition => definition_fit(asked, spaced),
         QuestionKind::HowTo => {
-            cues("steps").max(imperative_fit(text)) * prevention_weight(asked, spaced)
+            let fit = cues("steps").max(imperative_fit(text)) * prevention_weight(asked, spaced);
+            if tells_effect(text) { 0.0 } else { fit }
+        }
+        QuestionKind::Comparison if has_phrase(&super::lexicon::spaced(asked), "should") => {
+            cues("comparison").max(cues("advice"))
         }
         QuestionKind::Comparison => cues("comparison"),
         QuestionKind::Why => (cues("reasons") * lessening_weight(asked, spaced)?)
@@ -406,6 +410,17 @@ fn imperative_fit(text: &str) -> f32 {
         (false, true) => IMPERATIVE_FIT,
         _ => 0.0,
     }
+}
+
+/// Whether a sentence says what something will do, below its heading or alone, and so is no step: "It will convince people".
+fn tells_effect(text: &str) -> bool {
+    let said = super::lexicon::spaced(text.split_once(": ").map_or(text, |parts| parts.1));
+    let said = said.trim_start();
+    [said, super::lexicon::spaced(text).trim_start()].iter().any(|it| {
+        ["it will ", "it is ", "it can ", "it may ", "this will ", "they will "]
+            .iter()
+            .any(|opening| it.starts_with(opening))
+    })
 }
 
 /// Whether a sentence begins with what is not so: "no roof held hedgehogs" does not say which animals live there, and "larks and terns,

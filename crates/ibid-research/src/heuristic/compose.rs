@@ -26,6 +26,7 @@ use super::claim_clusters::{ClaimCluster, build_claim_clusters};
 use super::conflicts;
 use super::editions;
 use super::lexicon::{jaccard, sentence_case};
+use super::procedure;
 use super::question_parts;
 use super::ranked_points::{self, RankedPoint};
 use super::rival_answers::add_rival_answers;
@@ -88,7 +89,7 @@ pub(crate) fn compose_report(
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let (mut conflicts, earlier) =
         all_conflicts(brief, notes, scorer, (&all, &ranked), &short_lines)?;
-    let best = row.as_ref().or(nearest_said(base, &short)).or(base.first());
+    let best = row.as_ref().or(nearest_said(brief.kind, base, &short)).or(base.first());
     let mut confidence = confidence_mark(notes, &short, &conflicts, best, lean.as_ref())?;
     mark_superseded(current.is_empty() && !ranked.is_empty(), &mut confidence)?;
     let verdict = verdict::verdict(brief, notes, &short, &conflicts, lean.as_ref());
@@ -110,8 +111,7 @@ pub(crate) fn compose_report(
         let rows = if told { Vec::new() } else { tables.findings(&short) };
         findings = mark_findings(picked.into_iter().chain(rows), &conflicts, &mut page)?;
         sections = sections_by_item(brief, scorer, &undisputed, &parts, &mut page)?;
-        conclusion = synthesis::conclusion(brief, notes, leading)?;
-        conclusion.extend(earlier);
+        conclusion = synthesis::conclusion(brief, notes, leading, earlier)?;
     }
     // What is only near a question for a list is told once.
     if nearest_only && brief.kind == QuestionKind::List {
@@ -121,6 +121,7 @@ pub(crate) fn compose_report(
     let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
+        short_list: list_lines(brief.kind, base, &short, &short_lines),
         short: short_lines,
         verdict,
         nearest_only,
@@ -167,7 +168,26 @@ fn whole_or_table<'a>(
     let short = answer::whole_answer(brief, notes, base, leading, lean);
     let by_heading = is_headed(base) && !tables.has_whole_topic();
     let told = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why) && !short.is_empty();
-    if by_heading || told { short } else { tables.short_answer(short) }
+    // A list of what is asked for tells more than a row that has its name.
+    let lists = brief.kind == QuestionKind::List && is_whole_list(brief.kind, base, &short);
+    if by_heading || told || lists { short } else { tables.short_answer(short) }
+}
+
+/// The lines of a short answer that is a list; no section repeats them.
+fn list_lines(
+    kind: QuestionKind,
+    base: &[RankedPoint<'_>],
+    short: &[&ClaimCluster],
+    lines: &[DraftLine],
+) -> Vec<DraftLine> {
+    if is_whole_list(kind, base, short) { lines.to_vec() } else { Vec::new() }
+}
+
+/// Whether a short answer is a list of what is asked for. Steps are told by their section.
+fn is_whole_list(kind: QuestionKind, base: &[RankedPoint<'_>], short: &[&ClaimCluster]) -> bool {
+    let listed =
+        |point: &&ClaimCluster| base.iter().any(|it| it.listed && std::ptr::eq(it.point, *point));
+    kind != QuestionKind::HowTo && short.len() >= procedure::MIN_LISTED && short.iter().all(listed)
 }
 
 /// Lowers the confidence in what only `replaced` editions say.
@@ -226,11 +246,14 @@ fn is_decided(brief: &Brief, verdict: Option<YesNo>, lean: Option<&YesNoTally>) 
     verdict.is_some() || majority.is_some()
 }
 
-/// Of what the short answer says, the point nearest to the question: it tells how directly the question is answered.
+/// Of what the short answer says, the point nearest to the question: it tells how directly the question is answered. How two things
+/// compare is told by what leads.
 fn nearest_said<'r, 'a>(
+    kind: QuestionKind,
     ranked: &'r [RankedPoint<'a>],
     short: &[&ClaimCluster],
 ) -> Option<&'r RankedPoint<'a>> {
+    let short = if kind == QuestionKind::Comparison { short.get(..1)? } else { short };
     let said = ranked.iter().filter(|it| short.iter().any(|own| std::ptr::eq(*own, it.point)));
     said.max_by(|a, b| a.relevance.total_cmp(&b.relevance))
 }

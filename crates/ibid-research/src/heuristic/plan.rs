@@ -224,9 +224,22 @@ fn comparison_scope(question: &str, a: &str, b: &str) -> String {
 /// The two sides of a comparison: "between A and B", "compare A and B", "A versus B", "A or B", or else the first two subjects.
 pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    // "How do A and B differ" compares as "compare A and B" does.
+    let compared = [" differ", " compare", " different"];
+    let (text, after_how) = match compared.iter().find_map(|verb| text.strip_suffix(verb)) {
+        Some(things) => {
+            let opening = ["How do ", "How does ", "How are ", "How is "];
+            let opening = opening.iter().find(|it| {
+                things.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it))
+            });
+            (things, opening.map(|it| it.len()))
+        }
+        None => (text, None),
+    };
     let lower = text.to_ascii_lowercase();
     let after_between = lower.find("between ").map(|at| at + "between ".len());
     let after_compare = lower.starts_with("compare ").then_some("compare ".len());
+    let after_compare = after_compare.or(after_how);
     // "Compare A, B and C": all of them are kept, the others as the second side.
     let listed = after_compare.or(after_between).and_then(|from| {
         let (first, others) = text.get(from..)?.split_once(", ")?;
@@ -249,12 +262,23 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
         .or_else(|| split_at(text, &lower, 0, " compare with "))
         .or_else(|| split_at(text, &lower, 0, " differ from "))
         .or_else(|| split_at(text, &lower, 0, " better than "))
+        .or_else(|| alike_sides(text))
         .or_else(|| split_at(text, &lower, 0, " or "));
     let mut subjects = brief.subjects.iter().cloned();
     let (a, b) = found.unwrap_or_else(|| {
         (subjects.next().unwrap_or_default(), subjects.next().unwrap_or_default())
     });
     (whole_side(a, &b), b)
+}
+
+/// The two sides of "code first or design first", which end in one word: as many words before "or" as after it.
+fn alike_sides(text: &str) -> Option<(String, String)> {
+    let (before, right) = text.split_once(" or ")?;
+    let right: Vec<&str> = right.split_whitespace().collect();
+    let left: Vec<&str> = before.split_whitespace().collect();
+    let from = left.len().checked_sub(right.len())?;
+    let alike = right.len() > 1 && left.last() == right.last();
+    alike.then(|| (left[from..].join(" "), right.join(" ")))
 }
 
 /// The words that distinguish the two sides of a comparison, one of each.

@@ -94,6 +94,10 @@ pub(crate) fn short_answer<'a>(
         let page = place(notes, headed.point).0;
         steps = ranked.iter().filter(|it| it.headed).copied().collect();
         steps.retain(|it| place(notes, it.point).0 == page);
+        if kind != QuestionKind::HowTo {
+            let best = steps.iter().map(|it| it.worth).fold(0.0, f32::max);
+            steps.retain(|it| it.worth >= best * MIN_SUMMARY_WORTH_SHARE);
+        }
         steps.sort_by_key(|it| place(notes, it.point));
     }
     let Some(first) = steps.first() else {

@@ -18,7 +18,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let whole = spaced(asked);
     let start = whole.trim_start();
     let opens = |phrases: &[String]| begins_with_phrase(start, phrases);
-    if opens(&q.how_to) || asks_how_it_is_done(start, words) {
+    if opens(&q.how_to) || asks_how_it_is_done(start, words) || asks_what_to_do(start) {
         return QuestionKind::HowTo;
     }
     if opens(&q.quantity) || asks_amount(start, words) {
@@ -28,6 +28,9 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
         return QuestionKind::When;
     }
     if q.comparison.any_in(&whole) && !opens(&q.auxiliaries) {
+        return QuestionKind::Comparison;
+    }
+    if asks_to_choose(start) || asks_how_things_differ(start) {
         return QuestionKind::Comparison;
     }
     if opens(&q.auxiliaries) {
@@ -50,6 +53,107 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
         return QuestionKind::Open;
     }
     inner_kind(asked, words)
+}
+
+/// "Should a team code first or design first", "is gas or oil cheaper", "should I rent or buy": which of two, and no yes or no.
+fn asks_to_choose(start: &str) -> bool {
+    const COMPARATIVES: [&str; 20] = [
+        "better",
+        "worse",
+        "cheaper",
+        "faster",
+        "slower",
+        "safer",
+        "stronger",
+        "lighter",
+        "heavier",
+        "healthier",
+        "easier",
+        "larger",
+        "smaller",
+        "higher",
+        "lower",
+        "longer",
+        "shorter",
+        "more",
+        "less",
+        "best",
+    ];
+    const ASKERS: [&str; 5] = ["i", "we", "you", "one", "people"];
+    let words: Vec<&str> = start.split_whitespace().collect();
+    let Some(at) = words.iter().position(|word| *word == "or") else {
+        return false;
+    };
+    let opens = words.first().is_some_and(|word| is_auxiliary(word));
+    let is_condition = words[..at].iter().any(|word| matches!(*word, "if" | "when" | "whether"));
+    let alike = at > 0 && words.last() == words.get(at - 1);
+    let compares = words.iter().any(|word| COMPARATIVES.contains(word));
+    let advice = words[0] == "should" && words.get(1).is_some_and(|word| ASKERS.contains(word));
+    // "More or less", "is it better or not".
+    let plain = words.get(at + 1).is_none_or(|word| matches!(*word, "less" | "not" | "no"));
+    opens && !is_condition && !plain && (alike || compares || advice)
+}
+
+/// "How do A and B differ", "how does A compare with B".
+fn asks_how_things_differ(start: &str) -> bool {
+    let asks =
+        ["how do ", "how does ", "how are ", "how is "].iter().any(|it| start.starts_with(it));
+    let ends =
+        [" differ", " compare", " different"].iter().any(|it| start.trim_end().ends_with(it));
+    asks && ends && has_phrase(start, "and")
+}
+
+/// "How can a team prevent debt" and "how should cities plan for heat" ask for what somebody can do; "how can rain damage a roof" does not.
+fn asks_what_to_do(start: &str) -> bool {
+    const AGENTS: [&str; 42] = [
+        "team",
+        "teams",
+        "people",
+        "person",
+        "company",
+        "companies",
+        "city",
+        "cities",
+        "town",
+        "towns",
+        "school",
+        "schools",
+        "hospital",
+        "hospitals",
+        "government",
+        "governments",
+        "developer",
+        "developers",
+        "organisation",
+        "organisations",
+        "organization",
+        "organizations",
+        "project",
+        "projects",
+        "business",
+        "businesses",
+        "farmer",
+        "farmers",
+        "parent",
+        "parents",
+        "teacher",
+        "teachers",
+        "employer",
+        "employers",
+        "manager",
+        "managers",
+        "owner",
+        "owners",
+        "household",
+        "households",
+        "agency",
+        "agencies",
+    ];
+    let mut words = start.split_whitespace();
+    let asks = words.next() == Some("how")
+        && matches!(words.next(), Some("can" | "could" | "should" | "might"));
+    let agent = words.find(|word| !matches!(*word, "a" | "an" | "the" | "my" | "our"));
+    asks && agent.is_some_and(|word| AGENTS.contains(&word))
 }
 
 /// "How is a roof installed" asks for steps.
@@ -186,6 +290,8 @@ mod tests {
             ("How to prune an apple tree?", HowTo),
             ("How is a green roof installed?", HowTo),
             ("how can leaks be prevented?", HowTo),
+            ("How can a team prevent debt?", HowTo),
+            ("How can rain damage a roof?", Open),
             ("How is a green roof watered by rain?", Open),
             ("What is the difference between mitosis and meiosis?", Comparison),
             ("Why is the sky blue?", Why),
@@ -202,6 +308,13 @@ mod tests {
             ("Steel or aluminium frame: which is better?", Comparison),
             ("How is a pressure test done?", HowTo),
             ("Is light a wave?", YesNo),
+            ("Should a team code first or design first?", Comparison),
+            ("Is gas or oil cheaper?", Comparison),
+            ("Should I rent or buy?", Comparison),
+            ("Does a car or a bus need more room?", Comparison),
+            ("Can rain or snow reach the seal?", YesNo),
+            ("Should children or old people take it?", YesNo),
+            ("How do moss and lichen differ?", Comparison),
             ("Between A and B, is there consistency?", YesNo),
         ] {
             assert_eq!(kind(text), wanted, "{text}");

@@ -73,6 +73,9 @@ pub(crate) fn rank_points<'a>(
     if asks_for_fact(brief.kind) || matches!(brief.kind, HowTo | Open | Why) {
         lower_other_aspects(scorer, &mut ranked);
     }
+    if is_free_form(brief.kind) {
+        lower_without_names(notes, scorer, &mut ranked);
+    }
     sort_best_first(&mut ranked);
     Ok(ranked)
 }
@@ -156,6 +159,11 @@ fn rank_point<'a>(
         let titled = format!("{} {}", page_title(notes, point), point.text);
         relevance = relevance.max(FACT_TITLE_WEIGHT * scorer.word_relevance(&titled));
     }
+    // A page whose title asks the question is on it, whatever the words of its sentences.
+    if is_free_form(brief.kind) {
+        let titled = scorer.title_match(page_title(notes, point));
+        relevance = relevance.max(HEADED_RELEVANCE * titled);
+    }
     if heading > 0.0 {
         relevance = relevance.max(HEADED_RELEVANCE * heading);
         let by_place = if listed { LISTED_MEMBER_FIT } else { HEADED_FIT };
@@ -228,7 +236,8 @@ fn worth_of(
     if it.states_fact {
         worth += STATED_FACT_BONUS;
     }
-    if asks_for_fact(brief.kind) && !formless {
+    let told_by_meaning = asks_for_fact(brief.kind) || brief.kind == QuestionKind::Comparison;
+    if told_by_meaning && !formless {
         worth += SURE_FACT_BONUS * it.probability.unwrap_or_default();
     }
     // Under such a heading, what was said need not mean the question.
@@ -254,6 +263,29 @@ fn lower_other_aspects(scorer: &mut RelevanceScorer, ranked: &mut [RankedPoint<'
     for (it, share) in ranked.iter_mut().zip(shares) {
         let sure = it.probability.is_some_and(|sure| sure >= OTHER_ASPECT_SURE);
         if share == 0.0 && !sure && !it.headed && !it.listed && !it.states_fact {
+            it.worth *= OTHER_ASPECT_WORTH;
+        }
+    }
+}
+
+/// Lowers what has not all names of the question, nor has the title of its page, where another point that fits has them: the tools of a
+/// site beside its encryption, to "why does 18F use HTTPS".
+fn lower_without_names(
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    ranked: &mut [RankedPoint<'_>],
+) {
+    let names_all = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
+        let titled = format!("{} {}", page_title(notes, it.point), it.point.text);
+        it.headed || it.listed || scorer.has_asked_names(&titled)
+    };
+    let named: Vec<bool> = ranked.iter().map(|it| names_all(it, scorer)).collect();
+    let fits = |(it, named): (&RankedPoint<'_>, &bool)| *named && it.fit >= MIN_ANSWER_FIT;
+    if !ranked.iter().zip(&named).any(fits) {
+        return;
+    }
+    for (it, named) in ranked.iter_mut().zip(named) {
+        if !named {
             it.worth *= OTHER_ASPECT_WORTH;
         }
     }

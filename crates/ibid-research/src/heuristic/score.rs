@@ -6,6 +6,7 @@ mod chunks;
 mod compared_claims;
 mod context;
 mod fits_section;
+mod heading_above;
 mod item_matchers;
 mod limits;
 mod model_view;

@@ -5,7 +5,7 @@ use ibid_core::domain::words::is_stop_word;
 use super::measures::measures;
 use ibid_core::domain::{BlockKind, Page};
 
-use super::lexicon::{on_one_line, sentence_case, spaced};
+use super::lexicon::{has_phrase, on_one_line, sentence_case, spaced};
 use super::sentence_form::{is_conditional, is_title, is_unbalanced, starts_with_page_number};
 
 /// Minimum number of words of a sentence with content.
@@ -14,6 +14,8 @@ const MIN_SENTENCE_WORDS: usize = 5;
 const MIN_STEP_WORDS: usize = 3;
 /// How well formed a member of a list is.
 const MEMBER_FITNESS: f32 = 0.6;
+/// Words of a longer line that begins "how to", which is a sentence.
+const MAX_GUIDE_TITLE_WORDS: usize = 14;
 /// Maximum length of the label of a line, in bytes.
 const MAX_LABEL_BYTES: usize = 48;
 /// Minimum number of words of a statement with a verb or a number: "She never married."
@@ -65,6 +67,7 @@ pub(crate) fn fitness(
         || text.contains("? ") && seen.words < 25
         || is_reference(text, seen)
         || is_title_with_byline(&page.title, text)
+        || is_title_of_guide(seen, words)
         || is_noise(text)
         || words.boilerplate.any_in(&seen.spaced) && seen.words < 40
     {
@@ -99,8 +102,20 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     let first = above.is_some_and(|above| above.kind == BlockKind::Heading);
     let member = is_listed(page, n) || kind == BlockKind::Code || kind == BlockKind::Prose && first;
     let words = text.split_whitespace().count();
-    let fits = member && words <= MAX_SENTENCE_WORDS && !text.ends_with('?');
+    let fits = member && words <= MAX_SENTENCE_WORDS && !text.ends_with('?') && !is_byline(text);
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
+}
+
+/// How well a sentence stands alone that opens a paragraph by telling what to do, however short: "Measure your debt." `None` for others.
+pub(crate) fn opening_step_fitness(page: &Page, n: usize, words: &SentenceWords) -> Option<f32> {
+    let all = page.sentences();
+    let own = all.get(n)?;
+    let before = n.checked_sub(1).and_then(|before| all.get(before));
+    let opens = own.kind == BlockKind::Prose && before.is_none_or(|it| it.block != own.block);
+    let text = page.sentence(n);
+    let directs = ends_like_a_sentence(text) && is_imperative(&text.to_lowercase(), words);
+    let fits = text.split_whitespace().count() <= MAX_SENTENCE_WORDS;
+    (opens && directs && fits).then_some(MEMBER_FITNESS)
 }
 
 /// Whether it is a short step of a list, as a sentence or before what it names: "1. Install the binary.", "2. Write the file:"
@@ -235,6 +250,14 @@ fn starts_mid_sentence(text: &str) -> bool {
     !first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) && first.is_ascii()
 }
 
+/// Whether a line only names what another page tells: "How to run your own workshop".
+fn is_title_of_guide(seen: &SentenceText, words: &SentenceWords) -> bool {
+    let opens = seen.spaced.trim_start().starts_with("how to ");
+    opens
+        && seen.words <= MAX_GUIDE_TITLE_WORDS
+        && !words.subject_verbs.iter().any(|verb| has_phrase(&seen.spaced, verb))
+}
+
 /// Whether a sentence is the title of its page with the names of its authors: "Forty years on a roof Mara Quist".
 fn is_title_with_byline(title: &str, text: &str) -> bool {
     let Some(byline) = text.strip_prefix(title.trim()).filter(|_| !title.trim().is_empty()) else {
@@ -271,7 +294,12 @@ fn is_noise(text: &str) -> bool {
     let total = text.chars().count();
     let letters = text.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     let bars = text.matches(['|', '›', '»', '→', '•', '·', '_', '{', '}', '<', '>', '\\']).count();
-    letters * 10 < total * 7 || bars > 2
+    letters * 10 < total * 7 || bars > 2 || is_byline(text)
+}
+
+/// "By Ada Reed 2016-03-04 - 3 min read".
+fn is_byline(text: &str) -> bool {
+    text.trim_end_matches('.').ends_with(" min read")
 }
 
 /// Whether the sentence depends on the one before it: it begins with an unresolved pronoun.
@@ -285,7 +313,19 @@ pub(crate) fn leans_on_previous(text: &str, words: &SentenceWords) -> bool {
             })
         })
     };
-    begins(&words.leaning) && !begins(&words.standing) || has_unresolved_them(start)
+    begins(&words.leaning) && !begins(&words.standing)
+        || has_unresolved_them(start)
+        || has_unresolved_these(start)
+}
+
+/// Whether a sentence whose subject is an action names what it is done to as "these issues" alone: "Doing things to address these
+/// issues helps".
+fn has_unresolved_these(text: &str) -> bool {
+    /// Words of a sentence within which its subject stands.
+    const MAX_WORDS_TO_THESE: usize = 7;
+    let mut words = text.split_whitespace();
+    let acts = words.next().is_some_and(|first| first.ends_with("ing"));
+    acts && words.take(MAX_WORDS_TO_THESE).any(|word| matches!(word, "these" | "those"))
 }
 
 /// Whether a sentence has "them" before anything that it could stand for: "We could not compare them with gravel roofs".

@@ -232,6 +232,7 @@ words!(SentenceWords {
     qualified: PhraseSet,
     only_if: PhraseSet,
     explaining: Vec<String>,
+    concluding: Vec<String>,
     light_verbs: BTreeSet<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,

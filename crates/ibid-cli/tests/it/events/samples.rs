@@ -469,6 +469,7 @@ fn usage() -> Usage {
 fn report() -> Report {
     Report {
         nearest_only: false,
+        short_is_list: false,
         run: run_id(),
         question: "What is a green roof?".to_owned(),
         mode: OutputMode::Report,

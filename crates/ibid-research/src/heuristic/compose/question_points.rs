@@ -15,6 +15,11 @@ use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind};
 
 use super::sections::{covers_core_item, is_core_item};
 
+/// Number of points of pages whose titles ask the question from which they say enough.
+const MIN_TITLED_POINTS: usize = 3;
+/// Share of the words of the best point from which a point of another page stays beside them.
+const MIN_STRANGER_SHARE: f32 = 0.85;
+
 /// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
 pub(super) fn standing_points(
     brief: &Brief,
@@ -94,6 +99,7 @@ fn question_points(
         .filter(|it| {
             let near = it.relevance >= best * MIN_RELEVANCE_SHARE
                 || it.listed
+                || it.headed && matches!(brief.kind, QuestionKind::Why | QuestionKind::Open)
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
             let does = by_shape
                 || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
@@ -103,6 +109,7 @@ fn question_points(
             near && (does || it.headed) && defined || own_part(it) || it.meant || it.states_fact
         })
         .collect();
+    let kept = without_strangers(brief, notes, scorer, kept);
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
     // What only comes nearest is not told beside what is on it.
     let any_on_aspect = on_aspect.contains(&true);
@@ -125,6 +132,33 @@ fn question_points(
     }
     all.retain(|point| kept.contains(&point.evidence[0]));
     Ok(Some(all))
+}
+
+/// The points without those of other pages that only share words with the question, where pages whose titles ask it say enough.
+fn without_strangers<'a>(
+    brief: &Brief,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    points: Vec<RankedPoint<'a>>,
+) -> Vec<RankedPoint<'a>> {
+    use QuestionKind::{Comparison, HowTo, Open, Why};
+    let titled = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
+        scorer.title_match(ranked_points::page_title(notes, it.point)) > 0.0
+    };
+    let asked: Vec<bool> = points.iter().map(|it| titled(it, scorer)).collect();
+    if !matches!(brief.kind, Comparison | HowTo | Open | Why)
+        || asked.iter().filter(|asked| **asked).count() < MIN_TITLED_POINTS
+    {
+        return points;
+    }
+    let best = points.iter().map(|it| scorer.word_relevance(&it.point.text)).fold(0.0, f32::max);
+    let stays = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
+        let means = it.probability.is_some_and(|sure| sure >= MIN_ANSWER_PROBABILITY);
+        let says = scorer.word_relevance(&it.point.text) >= best * MIN_STRANGER_SHARE;
+        means || says || it.headed || it.states_fact
+    };
+    let rows = points.into_iter().zip(asked);
+    rows.filter(|(it, asked)| *asked || stays(it, scorer)).map(|(it, _)| it).collect()
 }
 
 /// Whether each point is on what the question asks of its subject, and not on the subject alone. The title of its page may

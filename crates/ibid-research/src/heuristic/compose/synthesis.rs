@@ -104,11 +104,13 @@ pub(super) fn take_replaced(
     Ok(lines)
 }
 
-/// What several sources say together: which of them say yes and which no. How many there are is told by the citations.
+/// What several sources say together: which of them say yes and which no, and what `earlier` editions had. How many there are is told by
+/// the citations.
 pub(super) fn conclusion(
     brief: &Brief,
     notes: &EvidenceStore,
     ranked: &[RankedPoint<'_>],
+    earlier: Vec<DraftLine>,
 ) -> Result<Vec<DraftLine>> {
     let words = &prompts::phrases()?.synthesis;
     let stances = deciding_stances(brief, notes, ranked);
@@ -122,11 +124,12 @@ pub(super) fn conclusion(
     };
     let (yes, no) = (say(Stance::For), say(Stance::Against));
     let voices = |of: &[&Evidence]| independent_sources(notes, of.iter().copied()).len();
-    let lines = match (voices(&yes), voices(&no)) {
+    let mut lines = match (voices(&yes), voices(&no)) {
         (MIN_VOICES.., 0) => vec![line(&words.only_yes, &yes)],
         (0, MIN_VOICES..) => vec![line(&words.only_no, &no)],
         // Where some say yes and some no, the conflict shows what each says.
         _ => Vec::new(),
     };
+    lines.extend(earlier);
     Ok(lines)
 }

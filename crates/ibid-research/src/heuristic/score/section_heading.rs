@@ -41,6 +41,8 @@ const MIN_WHOLE_QUESTION: f32 = 0.8;
 /// How nearly such a heading asks the question, and the most for all others.
 const WHOLE_QUESTION: f32 = 1.0;
 const NOT_WHOLE_QUESTION: f32 = 0.99;
+/// Share of the question that a title has which has no other words.
+const MIN_TITLE_OF_ASKED: f32 = 0.5;
 /// Number of lines of a page, title included, that open it.
 const OPENING_LINES: usize = 4;
 
@@ -101,7 +103,8 @@ impl RelevanceScorer {
         // Of the history that no page calls so, "What is slate?" tells nothing.
         let lacks_facet =
             self.facet.is_some_and(|noun| self.match_strength(noun, &own) < MIN_WORD_MATCH);
-        if own.is_empty() || !named || lacks_facet || share < MIN_HEADING_OWN_WORDS {
+        let astray = lacks_facet || self.tells_how_instead(heading);
+        if own.is_empty() || !named || astray || share < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
         let mut under_title = [own.as_slice(), &lines.title].concat();
@@ -124,6 +127,45 @@ impl RelevanceScorer {
             return WHOLE_QUESTION;
         }
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
+    }
+
+    /// Whether a heading is on how something is done, "Implementing encryption", where the question asks why it is.
+    fn tells_how_instead(&mut self, heading: &str) -> bool {
+        let why = self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::Why);
+        let first = tokens(heading).first().map(|word| word.text.clone()).unwrap_or_default();
+        let acts = first.ends_with("ing") || first == "introduction";
+        let id = self.lexicon.id(&first);
+        let asked = |term: &WeightedTerm| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH;
+        why && acts && !self.question.iter().any(asked)
+    }
+
+    /// How nearly the title of a page asks what the question asks, 0 to 1; 0 below a share of both of its words and of the question's.
+    pub(crate) fn title_match(&mut self, title: &str) -> f32 {
+        let question = self.known_terms(&self.question);
+        // "Discussion: should teams code first?" asks after its label.
+        let after_label = title.split_once(": ").map_or("", |parts| parts.1);
+        let mut match_of = |text: &str| {
+            let ids = self.ids(text);
+            self.coverage(&question, &ids).min(self.asked_share(text))
+        };
+        let nearest = match_of(title).max(match_of(after_label));
+        // A title that has nothing but what is asked may leave out whose site it is.
+        let least = match self.asked_share(title) >= WHOLE_HEADING_SHARE {
+            true => MIN_TITLE_OF_ASKED,
+            false => MIN_PAGE_TOPIC_OVERLAP,
+        };
+        if nearest >= least { nearest.max(MIN_PAGE_TOPIC_OVERLAP) } else { 0.0 }
+    }
+
+    /// How nearly the title of a page asks as a heading of what stands before its first section, where the question asks why or how
+    /// something is: "Why we use HTTPS". 0 for other titles and questions.
+    pub(super) fn title_as_heading(&mut self, title: &str) -> f32 {
+        let first = |text: &str| tokens(text).first().map(|word| word.text.clone());
+        let explains =
+            |it: &ItemMatcher| it.core && matches!(it.kind, QuestionKind::Why | QuestionKind::Open);
+        let asks = first(&self.question_text).filter(|word| matches!(&**word, "why" | "how"));
+        let same = asks.is_some() && asks == first(title);
+        if same && self.item_matchers.iter().any(explains) { self.title_match(title) } else { 0.0 }
     }
 
     /// Whether a heading stands above the list that the title of its page names, and the question asks for that: "The list" under "Plants
@@ -155,7 +197,9 @@ impl RelevanceScorer {
         let opening = lines.lines.iter().take(OPENING_LINES).flat_map(|line| &line.1);
         let mut on_page: Vec<u32> = lines.title.iter().chain(opening).copied().collect();
         on_page.sort_unstable();
-        self.aspect.iter().all(names)
+        // "Plants that survive on 8 cm" has no word for a thin layer.
+        let named = self.aspect.iter().filter(|term| names(term)).count();
+        2 * named >= self.aspect.len()
             && self.coverage(&self.known_terms(&self.question), &on_page) >= MIN_HEADING_TOPIC
     }
 

@@ -1,4 +1,5 @@
 //! What is quoted for a sentence: the sentence alone, or with those before it that say what it is about.
+use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{SentenceText, fitness, is_imperative, leans_on_previous};
 use crate::prompts::SentenceWords;
 use crate::thresholds::MIN_ANTECEDENT_FIT;
@@ -60,8 +61,8 @@ impl SentenceRange {
             heading: around.subject,
         };
         let leans = leans_on_previous(page.sentence(n), words);
-        // A step that says "then" is told with the one before it.
-        if !leans && !is_next_step(page, n) {
+        // A step that says "then" is told with the one before it, and "that's why" with what it follows from.
+        if !leans && !is_next_step(page, n) && !concludes(page.sentence(n), words) {
             return Some(span);
         }
         let Some((first, _)) = around.antecedents.first() else {
@@ -122,6 +123,11 @@ pub(super) fn is_next_step(page: &Page, n: usize) -> bool {
     page.sentence(n).starts_with(NEXT_STEP)
 }
 
+/// Whether a sentence follows from the one before it: "That's why …".
+pub(super) fn concludes(text: &str, words: &SentenceWords) -> bool {
+    begins_with_phrase(spaced(text).trim_start(), &words.concluding)
+}
+
 /// The sentence before sentence `n` in its block, if sentence `n` depends on it; else `n`.
 pub(crate) fn with_antecedent(page: &Page, n: usize, words: &SentenceWords) -> usize {
     let before = n.checked_sub(1).filter(|before| same_block(page, *before, n));
@@ -137,23 +143,31 @@ pub(super) fn antecedents<'a>(
     n: usize,
     (sound, words): (&dyn Fn(&usize) -> bool, &SentenceWords),
 ) -> &'a [(usize, Vec<u32>)] {
-    if !leans_on_previous(page.sentence(n), words) && !is_next_step(page, n) {
+    let concludes = concludes(page.sentence(n), words);
+    if !leans_on_previous(page.sentence(n), words) && !is_next_step(page, n) && !concludes {
         return &[];
     }
     for count in 1..=before.len().min(MAX_ANTECEDENTS) {
         let at = before[before.len() - count].0;
-        let adjoins = at + count == n && same_block(page, at, n);
+        // What follows from a paragraph may be told in the next.
+        let is_prose = page.sentences()[at].kind == BlockKind::Prose;
+        let adjoins =
+            at + count == n && (same_block(page, at, n) || concludes && count == 1 && is_prose);
         let text = page.sentence(at);
         // "4. Piano. It has not been tuned since 2019."
         let label =
             text.split_whitespace().count() <= MAX_LABEL_WORDS && text.ends_with(['.', ':']);
         let fit = fitness(page, at, &SentenceText::new(text), words);
-        let fit = if label { Some(1.0) } else { fit };
+        let fit = if label || concludes { Some(1.0) } else { fit };
         let Some(fit) = fit.filter(|_| adjoins && sound(&at)) else {
             return &[];
         };
         if !leans_on_previous(text, words) {
-            return if fit >= MIN_ANTECEDENT_FIT { &before[before.len() - count..] } else { &[] };
+            return if concludes || fit >= MIN_ANTECEDENT_FIT {
+                &before[before.len() - count..]
+            } else {
+                &[]
+            };
         }
     }
     &[]

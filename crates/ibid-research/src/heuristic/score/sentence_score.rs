@@ -5,7 +5,8 @@ use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, member_fitness,
+    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
+    opening_step_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
@@ -27,21 +28,17 @@ use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionK
 
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{SentenceContext, SentenceView};
+use super::heading_above::HeadingAbove;
 use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::sentence_range::{
-    Candidate, SentenceRange, antecedents, code_after, is_next_step, with_code,
+    Candidate, SentenceRange, antecedents, code_after, concludes, is_next_step, with_code,
 };
 use super::stance::NormalizedSentence;
 use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
-
-/// Whether a sentence introduces what follows: "To return an article:".
-fn leads_to_list(page: &Page, n: usize) -> bool {
-    page.sentence(n).trim_end().ends_with(':')
-}
 
 impl RelevanceScorer {
     /// Scores one page: evidence for each item in the order of the page.
@@ -63,8 +60,9 @@ impl RelevanceScorer {
         let answering = self.answering_section(page, lines);
         let asks_steps = self.item_matchers.iter().any(|it| it.kind == QuestionKind::HowTo);
         let steps = listed_steps(page, &self.words.sentence);
-        // How nearly the heading asks the question, and the same of a sentence that leads to a list.
-        let (mut headed, mut led, mut heading_text) = (0.0_f32, 0.0_f32, "");
+        // How nearly the title asks how to do what the question asks.
+        let titled = if asks_steps { self.title_match(&page.title) } else { 0.0 };
+        let mut above = HeadingAbove::opening(self, page);
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
@@ -74,25 +72,17 @@ impl RelevanceScorer {
             // A member of a list under a heading that asks the question answers, however short.
             let is_step = asks_steps && steps.contains(n);
             let asked = is_step
-                || headed.max(led) > 0.0
+                || above.asks()
                 || answering == Some(sections.nearest_heading(*n))
                 || self.has_asked_label(page.sentence(*n), own);
             let member = if asked { member_fitness(page, *n) } else { None };
+            let directs = opening_step_fitness(page, *n, &self.words.sentence);
+            let directs = directs.filter(|_| titled > 0.0);
+            let member = member.or(directs);
             let fit = fitness(page, *n, &seen, &self.words.sentence);
             let fit = fit.map_or(member, |fit| Some(member.map_or(fit, |it| fit.max(it))));
             match fit {
-                None => {
-                    if page.sentences()[*n].kind == BlockKind::Heading {
-                        heading_text = page.sentence(*n);
-                        // The title of the page is no heading of a section.
-                        let is_title = heading_text.trim().eq_ignore_ascii_case(page.title.trim());
-                        headed =
-                            if is_title { 0.0 } else { self.heading_match(heading_text, lines) };
-                        led = 0.0;
-                    } else if leads_to_list(page, *n) {
-                        led = self.heading_match(page.sentence(*n), lines);
-                    }
-                }
+                None => above.pass_line(self, page, *n, lines),
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
                 Some(_) if sections.is_told_as_false(page, *n) => {}
                 Some(_) if elsewhere[at] => fit_sentences.push(*n),
@@ -102,21 +92,22 @@ impl RelevanceScorer {
                     let plain = SentenceContext::new(lines, at, &headings);
                     let around = SentenceContext { is_step, ..plain };
                     let around = self.neighbours(page, lines, at, (&poisoned, around));
+                    // What speaks of its own text answers nothing, wherever it stands.
+                    let on_itself = self.words.sentence.aims.any_in(&seen.spaced);
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     if self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
                     }
                     let in_list = page.sentences()[*n].kind == BlockKind::ListItem;
-                    let strength: f32 = if in_list { headed.max(led) } else { headed };
                     let answers = in_list && answering == Some(sections.nearest_heading(*n));
+                    let strength = if on_itself { 0.0 } else { above.strength(page, *n) };
                     let strength = if answers { strength.max(ANSWERING_SECTION) } else { strength };
+                    let strength = if directs.is_some() { strength.max(titled) } else { strength };
                     if strength > 0.0 && *n != 0 {
                         self.note_headed(reading.source, page, *n, strength);
                     }
-                    if !in_list {
-                        let lead = if leads_to_list(page, *n) { page.sentence(*n) } else { "" };
-                        led = self.heading_match(lead, lines);
-                    }
+                    above.pass_sentence(self, page, *n, lines);
+                    let heading_text = above.text;
                     let around = SentenceContext { headed: strength, heading_text, ..around };
                     let matched = self.judge_sentence(candidate, &around)?;
                     if matched.is_some() && strength == 0.0 {
@@ -189,11 +180,16 @@ impl RelevanceScorer {
         let asks_list = |it: &&ItemMatcher| {
             it.core && matches!(it.kind, QuestionKind::List | QuestionKind::HowTo)
         };
+        // "It will surprise the participants" is an aim, and no step.
+        let leans = || leans_on_previous(page.sentence(n), &self.words.sentence);
         page.sentences()[n].kind == BlockKind::ListItem
             && self.item_matchers.iter().filter(asks_list).any(|matcher| {
                 let terms = self.known_terms(&matcher.terms);
                 self.coverage(&terms, &around.topic) >= MIN_PAGE_TOPIC_OVERLAP
-                    && (matcher.kind != QuestionKind::List || self.matches_head(&around.topic))
+                    && match matcher.kind {
+                        QuestionKind::List => self.matches_head(&around.topic),
+                        _ => around.is_step || !leans(),
+                    }
             })
     }
 
@@ -238,6 +234,7 @@ impl RelevanceScorer {
         };
         let sentence = page.sentence(n);
         if !meant && self.names_another_kind(sentence, &around.wide)
+            || self.lacks_kind(own, &around.wide)
             || self.has_another_name(sentence)
             || answers_future_with_past(&self.question_text, sentence)
         {
@@ -246,7 +243,8 @@ impl RelevanceScorer {
         let Some(mut span) = SentenceRange::of(candidate, around, words) else {
             return Ok(None);
         };
-        let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining);
+        let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining)
+            || concludes(page.sentence(n), words);
         let follows = is_next_step(page, n);
         span.fit = match span.first < n {
             true if follows || explains && self.asks_why() => fit,

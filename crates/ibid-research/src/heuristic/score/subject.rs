@@ -47,6 +47,19 @@ impl RelevanceScorer {
         self.names_another(text, wide, false)
     }
 
+    /// Whether a sentence, whose words are `own`, has the word that specifies a thing of the question, and neither it nor its context
+    /// (`wide`) has the thing: "the Green Button initiative" where green roofs are asked about.
+    pub(super) fn lacks_kind(&mut self, own: &[u32], wide: &[u32]) -> bool {
+        let pairs = std::mem::take(&mut self.pairs);
+        let lacks = pairs.iter().any(|(which, kind)| {
+            let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
+            let in_text = |id: u32, ids: &[u32]| self.match_strength(id, ids) >= MIN_WORD_MATCH;
+            in_text(which, own) && !in_text(kind, own) && !in_text(kind, wide)
+        });
+        self.pairs = pairs;
+        lacks
+    }
+
     /// Whether a sentence names another of a kind by its name, "the Holt tunnel" where the Garn tunnel is asked about, and not that one.
     pub(crate) fn has_another_name(&mut self, text: &str) -> bool {
         self.names_another(text, &[], true)

@@ -1,5 +1,5 @@
 //! Whether a text uses a word as the question does: "watered" as a verb, "fire" as a noun.
-use ibid_core::domain::words::tokens;
+use ibid_core::domain::words::{Token, tokens};
 
 use crate::heuristic::intake::is_weak;
 use crate::heuristic::lexicon::StemInterner;
@@ -9,6 +9,8 @@ struct AskedWord {
     id: u32,
     /// Whether it is a participle or an infinitive, "watered" or "to water", and not the bare word, "fire".
     verb: bool,
+    /// Whether a number follows that tells which: "phase 3".
+    numbered: bool,
 }
 
 /// How the question uses the words that it asks of its subject.
@@ -25,6 +27,15 @@ const BEFORE_NOUN: [&str; 18] = [
 
 fn is_participle(word: &str) -> bool {
     word.len() > 4 && (word.ends_with("ed") || word.ends_with("ing"))
+}
+
+/// Whether the word at `nth` is followed by a number that tells which: "phase 3", "stage IV".
+fn is_numbered(words: &[Token], nth: usize) -> bool {
+    const ROMAN: [&str; 7] = ["i", "ii", "iii", "iv", "v", "vi", "vii"];
+    words.get(nth + 1).is_some_and(|next| {
+        let number = next.text.chars().next().is_some_and(|c| c.is_ascii_digit());
+        number || ROMAN.contains(&next.text.as_str())
+    })
 }
 
 impl WordUse {
@@ -45,7 +56,7 @@ impl WordUse {
             let weak = verbs.contains(&id) && is_weak(&word.text);
             let verb = infinitive || weak || is_participle(&word.text);
             if aspect.contains(&id) && (verb || !verbs.contains(&id)) {
-                asked.push(AskedWord { id, verb });
+                asked.push(AskedWord { id, verb, numbered: is_numbered(&words, nth) });
             }
         }
         WordUse { asked }
@@ -64,6 +75,10 @@ impl WordUse {
                 continue;
             }
             found = true;
+            // "Two phase 3 trials" tells of no phases.
+            if is_numbered(&words, nth) && !asked.numbered {
+                continue;
+            }
             let after_noun_marker = nth > 0 && {
                 let before = words[nth - 1].text.as_str();
                 BEFORE_NOUN.contains(&before) || before.ends_with("ing")
@@ -96,6 +111,9 @@ mod tests {
         let to_plant = "When is the best time to plant a roof?";
         assert!(differs(to_plant, "plant", "A plant for a roof must survive frost."));
         assert!(!differs(to_plant, "plant", "Plant plugs in late March."));
+        let phases = "What are the phases of sleep?";
+        assert!(differs(phases, "phases", "Two phase 3 trials measured sleep."));
+        assert!(!differs(phases, "phases", "Sleep has phases of 90 minutes."));
         let fire = "Is a roof a fire risk?";
         assert!(differs("Is a roof watered?", "watered", "Less water runs off."));
         assert!(!differs(fire, "fire", "We found 17 fires on roofs."));

@@ -48,7 +48,7 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
     let reason = reason.filter(|_| conflict.cause != Some(ConflictCause::Age));
     Some(match (reason, newest) {
         (Some(reason), _) => format!("{given}. {}.", shown(reason)),
-        (None, Some(newest)) => format!("{given}; the most recent has {newest}."),
+        (None, Some(newest)) => format!("{given}; the most recent of these has {newest}."),
         (None, None) => format!("{given}."),
     })
 }

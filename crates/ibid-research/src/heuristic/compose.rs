@@ -25,7 +25,7 @@ use super::answer_shape::asks_for_fact;
 use super::claim_clusters::{ClaimCluster, build_claim_clusters};
 use super::conflicts;
 use super::editions;
-use super::lexicon::{jaccard, sentence_case};
+use super::lexicon::{jaccard, sentence_case, spaced};
 use super::procedure;
 use super::question_parts;
 use super::ranked_points::{self, RankedPoint};
@@ -105,7 +105,7 @@ pub(crate) fn compose_report(
         let opening = synthesis::opening(brief, notes, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         let undisputed = undisputed_points(notes, leading, &conflicts);
-        let picked = pick_findings(notes, brief.kind, &undisputed, &page);
+        let picked = pick_findings(notes, brief.kind, &undisputed, &page)?;
         // What stands in the comparison is not told again.
         let told = comparison.is_some() || is_headed(base);
         let rows = if told { Vec::new() } else { tables.findings(&short) };
@@ -325,7 +325,8 @@ fn pick_findings<'a>(
     kind: QuestionKind,
     ranked: &[RankedPoint<'a>],
     page: &WordBudget<'_>,
-) -> Vec<RankedPoint<'a>> {
+) -> Result<Vec<RankedPoint<'a>>> {
+    let words = &prompts::phrases()?.sentence;
     let core = notes.plan.items()[0].id;
     let top = ranked.first().map_or(0.0, |it| it.worth);
     let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
@@ -340,6 +341,8 @@ fn pick_findings<'a>(
             kind != QuestionKind::HowTo || ranked_point.point.items.first() != Some(&core)
         })
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
+        // What was asked is no finding.
+        .filter(|ranked_point| !words.reported_question.any_in(&spaced(&ranked_point.point.text)))
         // What stands under a heading that asks the question stays together in its section, too.
         .filter(|ranked_point| !ranked_point.listed && !ranked_point.headed)
         .collect();
@@ -368,7 +371,7 @@ fn pick_findings<'a>(
         }
     }
     let rank = |it: &ClaimCluster| ranked.iter().find(|rank| std::ptr::eq(rank.point, it)).copied();
-    picked.into_iter().filter_map(rank).collect()
+    Ok(picked.into_iter().filter_map(rank).collect())
 }
 
 /// The question, if it is short enough for a title; otherwise its subject.

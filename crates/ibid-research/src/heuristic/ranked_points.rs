@@ -25,6 +25,9 @@ use super::score::{RelevanceScorer, similar_fit};
 use super::sentence::has_denial;
 use super::side_name::SideName;
 
+/// Share of the words of a comparison that a title has which names both sides.
+const MIN_BOTH_SIDES: f32 = 0.9;
+
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
 pub(crate) struct RankedPoint<'a> {
@@ -161,8 +164,7 @@ fn rank_point<'a>(
     }
     // A page whose title asks the question is on it, whatever the words of its sentences.
     if is_free_form(brief.kind) {
-        let titled = scorer.title_match(page_title(notes, point));
-        relevance = relevance.max(HEADED_RELEVANCE * titled);
+        relevance = relevance.max(HEADED_RELEVANCE * title_asks(brief.kind, notes, scorer, point));
     }
     if heading > 0.0 {
         relevance = relevance.max(HEADED_RELEVANCE * heading);
@@ -277,7 +279,7 @@ fn lower_without_names(
 ) {
     let names_all = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
         let titled = format!("{} {}", page_title(notes, it.point), it.point.text);
-        it.headed || it.listed || scorer.has_asked_names(&titled)
+        it.listed || scorer.has_asked_names(&titled)
     };
     let named: Vec<bool> = ranked.iter().map(|it| names_all(it, scorer)).collect();
     let fits = |(it, named): (&RankedPoint<'_>, &bool)| *named && it.fit >= MIN_ANSWER_FIT;
@@ -320,6 +322,21 @@ fn worth_by_meaning(
 fn comparison_fit(form: f32, sides: &[SideName], text: &str) -> f32 {
     let all = sides.iter().all(|it| it.is_in(text));
     COMPARISON_FORM_WEIGHT * form + if all { COMPARISON_SIDES_WEIGHT } else { 0.0 }
+}
+
+/// How nearly the title of the page of a point asks the question, 0 to 1. A shop that calls its page as people ask gains nothing by it,
+/// and the title of a page on one side asks for no comparison.
+pub(crate) fn title_asks(
+    kind: QuestionKind,
+    notes: &EvidenceStore,
+    scorer: &mut RelevanceScorer,
+    point: &ClaimCluster,
+) -> f32 {
+    let source = notes.source(notes.evidence[point.evidence[0]].source);
+    let source = source.filter(|source| !source.is_offer);
+    let share = source.map_or(0.0, |source| scorer.title_match(&source.title));
+    let least = if kind == QuestionKind::Comparison { MIN_BOTH_SIDES } else { 0.0 };
+    if share >= least { share } else { 0.0 }
 }
 
 /// The title of the page that a point is from.

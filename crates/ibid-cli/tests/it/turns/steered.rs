@@ -53,7 +53,9 @@ async fn what_is_added_while_a_run_goes_on_is_in_the_plan_and_in_the_report() {
     assert!(report.contains("120 kg"), "{report}");
     assert!(report.contains("110 euros"), "{report}");
     assert!(
-        report.contains("**Who painted the Night Watch?** — Nothing that was read addresses it."),
+        report.contains(
+            "**Who painted the Night Watch?** — Nothing on it was found in what was read."
+        ),
         "{report}"
     );
     // The same again from the journal alone.

@@ -142,10 +142,10 @@ fn without_strangers<'a>(
     points: Vec<RankedPoint<'a>>,
 ) -> Vec<RankedPoint<'a>> {
     use QuestionKind::{Comparison, HowTo, Open, Why};
-    let titled = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
-        scorer.title_match(ranked_points::page_title(notes, it.point)) > 0.0
-    };
-    let asked: Vec<bool> = points.iter().map(|it| titled(it, scorer)).collect();
+    let asked: Vec<bool> = points
+        .iter()
+        .map(|it| ranked_points::title_asks(brief.kind, notes, scorer, it.point) > 0.0)
+        .collect();
     if !matches!(brief.kind, Comparison | HowTo | Open | Why)
         || asked.iter().filter(|asked| **asked).count() < MIN_TITLED_POINTS
     {
@@ -154,8 +154,9 @@ fn without_strangers<'a>(
     let best = points.iter().map(|it| scorer.word_relevance(&it.point.text)).fold(0.0, f32::max);
     let stays = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
         let means = it.probability.is_some_and(|sure| sure >= MIN_ANSWER_PROBABILITY);
+        let titled = format!("{} {}", ranked_points::page_title(notes, it.point), it.point.text);
         let says = scorer.word_relevance(&it.point.text) >= best * MIN_STRANGER_SHARE;
-        means || says || it.headed || it.states_fact
+        means || it.states_fact || (says || it.headed) && scorer.has_asked_names(&titled)
     };
     let rows = points.into_iter().zip(asked);
     rows.filter(|(it, asked)| *asked || stays(it, scorer)).map(|(it, _)| it).collect()

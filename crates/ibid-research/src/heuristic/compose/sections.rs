@@ -116,10 +116,10 @@ fn section(
     let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
     // A list is told whole where the short answer only begins it.
     let is_listed = |it: &RankedPoint<'_>| wanted.is_some_and(|kind| is_step(kind, it));
-    let mut of_list =
-        ranked.iter().filter(|it| is_listed(it) && it.point.items.first() == Some(&item));
-    let list_told =
-        wanted != Some(QuestionKind::HowTo) && of_list.all(|it| !page.is_fresh(it.point));
+    let of_list: Vec<&RankedPoint<'_>> =
+        ranked.iter().filter(|it| is_listed(it) && it.point.items.first() == Some(&item)).collect();
+    let is_procedure = wanted == Some(QuestionKind::HowTo) && of_list.len() >= MIN_LISTED;
+    let list_told = !is_procedure && of_list.iter().all(|it| !page.is_fresh(it.point));
     let told = |it: &RankedPoint<'_>| (list_told || !is_listed(it)) && !page.is_fresh(it.point);
     // A step with a figure, "Wait for 48 hours", is a step first.
     let is_own_step = |it: &RankedPoint<'_>| {

@@ -5,6 +5,7 @@ use super::terms::WeightedTerm;
 use crate::heuristic::answer_shape::{asks_for_fact, kind_fit};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::question_parts;
+use crate::heuristic::sentence::is_imperative;
 use crate::thresholds::MIN_WORD_MATCH;
 use ibid_core::domain::words::{numbers, tokens};
 use ibid_core::domain::{ItemId, QuestionKind, split_sentences};
@@ -24,8 +25,16 @@ fn has_figure(text: &str) -> bool {
     let is_figure = |unit: Option<&str>, value: f64| {
         unit.is_some_and(|unit| unit != "th") || !(1000.0..2100.0).contains(&value)
     };
-    numbers(text).iter().any(|it| is_figure(it.unit.as_deref(), it.value))
-        || tokens(text).iter().any(|word| FRACTIONS.contains(&word.text.as_str()))
+    // The "18F" of a name is no figure.
+    let is_name = |end: usize| {
+        let mut after = text[end..].chars();
+        after.next().is_some_and(char::is_uppercase)
+            && !after.next().is_some_and(char::is_alphanumeric)
+    };
+    numbers(text).iter().any(|it| {
+        let digits = text[it.span.clone()].trim_end_matches(char::is_alphabetic).len();
+        is_figure(it.unit.as_deref(), it.value) && !is_name(it.span.start + digits)
+    }) || tokens(text).iter().any(|word| FRACTIONS.contains(&word.text.as_str()))
 }
 
 impl RelevanceScorer {
@@ -59,7 +68,8 @@ impl RelevanceScorer {
             let own = self.own_words(item);
             let least = if own.len() >= TWO_WORDS_FROM { 2 } else { own.len().min(1) };
             // "12,000 to 18,000 euros" says how much it costs without the word.
-            return self.matched(&own, text) >= least || asks_amount && has_figure(text);
+            let told = asks_amount && has_figure(text) || self.advises_against(item, text);
+            return self.matched(&own, text) >= least || told;
         }
         // What a question lists, "costs, maintenance and risks", is asked for.
         let lists_aspects = || {
@@ -74,6 +84,25 @@ impl RelevanceScorer {
             return is_asked && self.matched(&rarest, text) >= least;
         }
         !is_core || self.is_on_question(kind, text)
+    }
+
+    /// Whether a sentence tells what to do, and why, about that of which `item` asks how it is prevented: "Check the seams, because leaks
+    /// begin there". "Anything more is a leak" finds one.
+    fn advises_against(&mut self, item: ItemId, text: &str) -> bool {
+        let Some(part) = self.item_matchers.iter().find(|it| it.item == item) else {
+            return false;
+        };
+        let asks_prevention = tokens(&part.question_text)
+            .iter()
+            .any(|word| ["prevent", "avoid"].iter().any(|verb| word.text.starts_with(verb)));
+        let terms = part.terms.clone();
+        let said = spaced(text);
+        let gives_reason =
+            [" because ", " so that ", " otherwise "].iter().any(|word| said.contains(word));
+        asks_prevention
+            && gives_reason
+            && is_imperative(&text.to_lowercase(), &self.words.sentence)
+            && self.matched(&terms, text) > 0
     }
 
     /// Whether a sentence has a word of what is asked of the subject, or means what is asked. One for a kind whose members are known

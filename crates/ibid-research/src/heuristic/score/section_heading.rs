@@ -129,11 +129,13 @@ impl RelevanceScorer {
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
     }
 
-    /// Whether a heading is on how something is done, "Implementing encryption", where the question asks why it is.
+    /// Whether a heading is on how something is done, "Implementing encryption" or "Build the site", where the question asks why it is.
     fn tells_how_instead(&mut self, heading: &str) -> bool {
         let why = self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::Why);
         let first = tokens(heading).first().map(|word| word.text.clone()).unwrap_or_default();
-        let acts = first.ends_with("ing") || first == "introduction";
+        let acts = first.ends_with("ing")
+            || first == "introduction"
+            || is_imperative(&heading.to_lowercase(), &self.words.sentence);
         let id = self.lexicon.id(&first);
         let asked = |term: &WeightedTerm| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH;
         why && acts && !self.question.iter().any(asked)

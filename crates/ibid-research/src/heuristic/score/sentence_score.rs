@@ -223,7 +223,7 @@ impl RelevanceScorer {
             || around.headed > 0.0
             || self.matches_subject(&context, &around.wide)
             || self.matches_part(&context);
-        if !on_subject {
+        if !on_subject || !meant && self.lacks_kind(own, &around.wide) {
             return Ok(None);
         }
         let mut fit = candidate.fit;
@@ -234,7 +234,6 @@ impl RelevanceScorer {
         };
         let sentence = page.sentence(n);
         if !meant && self.names_another_kind(sentence, &around.wide)
-            || self.lacks_kind(own, &around.wide)
             || self.has_another_name(sentence)
             || answers_future_with_past(&self.question_text, sentence)
         {

@@ -51,7 +51,13 @@ impl RelevanceScorer {
     /// (`wide`) has the thing: "the Green Button initiative" where green roofs are asked about.
     pub(super) fn lacks_kind(&mut self, own: &[u32], wide: &[u32]) -> bool {
         let pairs = std::mem::take(&mut self.pairs);
-        let lacks = pairs.iter().any(|(which, kind)| {
+        // A word that stands for little by itself; "karyopherin" of the karyopherin family is the thing.
+        const ADJECTIVES: [&str; 18] = [
+            "green", "blue", "red", "white", "black", "brown", "grey", "cool", "hot", "cold",
+            "open", "smart", "deep", "dark", "light", "heavy", "fast", "slow",
+        ];
+        let plain = pairs.iter().filter(|pair| ADJECTIVES.contains(&&*pair.0));
+        let lacks = plain.into_iter().any(|(which, kind)| {
             let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
             let in_text = |id: u32, ids: &[u32]| self.match_strength(id, ids) >= MIN_WORD_MATCH;
             in_text(which, own) && !in_text(kind, own) && !in_text(kind, wide)

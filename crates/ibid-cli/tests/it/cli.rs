@@ -72,6 +72,12 @@ impl TestHome {
         desk
     }
 
+    /// The final object of a question over a folder of this home, without a language model.
+    pub(crate) fn ask_folder(&self, folder: &str, question: &str) -> Value {
+        let folder = self.path(folder).display().to_string();
+        self.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json()
+    }
+
     pub(crate) fn path(&self, inside: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(inside)
     }

@@ -104,8 +104,7 @@ fn shelf() -> TestHome {
 }
 
 fn ask(desk: &TestHome, question: &str) -> Value {
-    let folder = desk.path("shelf").display().to_string();
-    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json()
+    desk.ask_folder("shelf", question)
 }
 
 /// The first paragraph of the answer.
@@ -182,8 +181,7 @@ fn club() -> TestHome {
 }
 
 fn ask_club(desk: &TestHome, question: &str) -> Value {
-    let folder = desk.path("club").to_string_lossy().into_owned();
-    desk.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]).json()
+    desk.ask_folder("club", question)
 }
 
 #[test]

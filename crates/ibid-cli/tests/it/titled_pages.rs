@@ -56,6 +56,45 @@ const KINDS: &str = "# Kinds of mills
 A smock mill turns its cap to face the wind; a water mill stands still beside its stream.
 ";
 
+const CLICKBAIT: &str = "# Why does the Harbour clock run slow?
+
+Welcome back to our pages. This week we visited three clocks and had scones.
+
+The moon, says Mary of Hill Street. Send us your own theory by Friday.
+";
+
+const CLOCK: &str = "# Papers of the clockmaker
+
+The Harbour clock runs slow because its pendulum lengthens in warm weather. Many think that gulls sit on its hand. That's why the Harbour clock \
+runs slow, people say.
+";
+
+const FLOOD: &str = "# Preventing floods in towns
+
+Plant willows above the town. They hold the banks.
+
+Leave the sluice open all winter, people say.
+
+Pave the meadow. That was the advice of 1950, and it made the floods worse.
+
+Sign up for our newsletter.
+";
+
+const GROUND: &str = "# Trees on wet ground
+
+These trees tolerate wet ground:
+
+- Alder
+- Willow
+- River birch
+
+These trees do not tolerate wet ground:
+
+- Beech
+- Scots pine
+- Sweet chestnut
+";
+
 fn mills() -> TestHome {
     let home = TestHome::with_model();
     home.write("mills/brakes.md", BRAKES);
@@ -64,14 +103,16 @@ fn mills() -> TestHome {
     home.write("mills/minutes.md", ROT_COUNCIL);
     home.write("mills/trees.md", TREES);
     home.write("mills/kinds.md", KINDS);
+    home.write("mills/clickbait.md", CLICKBAIT);
+    home.write("mills/clock.md", CLOCK);
+    home.write("mills/flood.md", FLOOD);
+    home.write("mills/ground.md", GROUND);
     home
 }
 
 /// The final object, and the report in Markdown up to its method.
 fn ask(home: &TestHome, question: &str) -> (Value, String) {
-    let folder = home.path("mills").display().to_string();
-    let said = home.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]);
-    let it = said.json();
+    let it = home.ask_folder("mills", question);
     let text = it["result"].as_str().unwrap_or_default();
     let told = text.split("\n## Method").next().unwrap_or_default().to_owned();
     (it, told)
@@ -116,4 +157,31 @@ fn how_two_things_differ_is_told_by_what_names_both() {
     assert!(short(&text).contains("a water mill stands still beside its stream"), "{text}");
     assert!(text.contains("answers the question directly"), "{text}");
     assert!(!text.contains("has the words: differ"), "{text}");
+}
+
+#[test]
+fn a_title_that_asks_makes_no_answer_of_what_gives_no_reason() {
+    let (_, text) = ask(&mills(), "Why does the Harbour clock run slow?");
+    assert!(short(&text).contains("because its pendulum lengthens"), "{text}");
+    assert!(!text.contains("scones") && !text.contains("Mary of Hill"), "{text}");
+    assert!(!short(&text).contains("gulls"), "{text}");
+}
+
+#[test]
+fn a_saying_an_offer_and_what_is_taken_back_are_no_steps() {
+    let (_, text) = ask(&mills(), "How can a town prevent floods?");
+    assert!(text.contains("Plant willows above the town"), "{text}");
+    for wrong in ["Leave the sluice", "Pave the meadow", "newsletter"] {
+        assert!(!text.contains(wrong), "{wrong}: {text}");
+    }
+}
+
+#[test]
+fn a_list_of_what_does_not_is_no_list_of_what_does() {
+    let (_, text) = ask(&mills(), "Which trees tolerate wet ground?");
+    assert!(text.contains("- Alder") && text.contains("- River birch"), "{text}");
+    assert!(!text.contains("Beech") && !text.contains("Scots pine"), "{text}");
+    let (_, text) = ask(&mills(), "Which trees do not tolerate wet ground?");
+    assert!(text.contains("Beech") && text.contains("Scots pine"), "{text}");
+    assert!(!text.contains("Alder") && !text.contains("River birch"), "{text}");
 }

@@ -84,9 +84,7 @@ fn inn_and_school() -> TestHome {
 
 /// The final object, and the report in Markdown.
 fn ask(home: &TestHome, question: &str) -> (Value, String) {
-    let folder = home.path("village").display().to_string();
-    let said = home.ibid(&[question, "--folder", &folder, "--model", "none", "-q", "--json"]);
-    let it = said.json();
+    let it = home.ask_folder("village", question);
     let text = it["result"].as_str().unwrap_or_default().to_owned();
     (it, text)
 }

@@ -22,7 +22,7 @@ use super::calendar::{
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
 use super::measures::measures;
-use super::sentence::{has_denial, has_number, is_imperative};
+use super::sentence::{has_denial, has_number, is_imperative, is_told_of_others};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
@@ -34,7 +34,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Definition => definition_fit(asked, spaced),
         QuestionKind::HowTo => {
             let fit = cues("steps").max(imperative_fit(text)) * prevention_weight(asked, spaced);
-            if tells_effect(text) { 0.0 } else { fit }
+            if tells_effect(text) || is_told_of_others(text) { 0.0 } else { fit }
         }
         QuestionKind::Comparison if has_phrase(&super::lexicon::spaced(asked), "should") => {
             cues("comparison").max(cues("advice"))
@@ -412,14 +412,14 @@ fn imperative_fit(text: &str) -> f32 {
     }
 }
 
-/// Whether a sentence says what something will do, below its heading or alone, and so is no step: "It will convince people".
+/// Whether a sentence, with its heading before it or without, says what something will do and so is no step: "It will convince people".
 fn tells_effect(text: &str) -> bool {
-    let said = super::lexicon::spaced(text.split_once(": ").map_or(text, |parts| parts.1));
-    let said = said.trim_start();
-    [said, super::lexicon::spaced(text).trim_start()].iter().any(|it| {
-        ["it will ", "it is ", "it can ", "it may ", "this will ", "they will "]
-            .iter()
-            .any(|opening| it.starts_with(opening))
+    const OPENINGS: [&str; 6] =
+        ["it will ", "it is ", "it can ", "it may ", "this will ", "they will "];
+    let said = text.split_once(": ").map_or(text, |parts| parts.1);
+    [text, said].iter().any(|it| {
+        let lower = it.to_lowercase();
+        OPENINGS.iter().any(|opening| lower.starts_with(opening))
     })
 }
 

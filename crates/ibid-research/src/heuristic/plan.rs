@@ -9,6 +9,7 @@ use ibid_core::{Error, ErrorKind, Result};
 use super::instructions::leaves_out_sources;
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
+use super::question_kind::{differing_things, without_comparative};
 use super::question_parts;
 
 /// Maximum number of items of a plan.
@@ -225,21 +226,12 @@ fn comparison_scope(question: &str, a: &str, b: &str) -> String {
 pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let text = brief.question.trim_end_matches(['?', '.', ' ']);
     // "How do A and B differ" compares as "compare A and B" does.
-    let compared = [" differ", " compare", " different"];
-    let (text, after_how) = match compared.iter().find_map(|verb| text.strip_suffix(verb)) {
-        Some(things) => {
-            let opening = ["How do ", "How does ", "How are ", "How is "];
-            let opening = opening.iter().find(|it| {
-                things.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it))
-            });
-            (things, opening.map(|it| it.len()))
-        }
-        None => (text, None),
-    };
+    let differing = differing_things(text);
+    let text = differing.unwrap_or_else(|| without_comparative(text));
     let lower = text.to_ascii_lowercase();
     let after_between = lower.find("between ").map(|at| at + "between ".len());
     let after_compare = lower.starts_with("compare ").then_some("compare ".len());
-    let after_compare = after_compare.or(after_how);
+    let after_compare = after_compare.or(differing.map(|_| 0));
     // "Compare A, B and C": all of them are kept, the others as the second side.
     let listed = after_compare.or(after_between).and_then(|from| {
         let (first, others) = text.get(from..)?.split_once(", ")?;

@@ -30,7 +30,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     if q.comparison.any_in(&whole) && !opens(&q.auxiliaries) {
         return QuestionKind::Comparison;
     }
-    if asks_to_choose(start) || asks_how_things_differ(start) {
+    if asks_to_choose(start) || differing_things(asked).is_some() {
         return QuestionKind::Comparison;
     }
     if opens(&q.auxiliaries) {
@@ -55,30 +55,41 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     inner_kind(asked, words)
 }
 
+/// Words by which a question asks which of two.
+const COMPARATIVES: [&str; 20] = [
+    "better",
+    "worse",
+    "cheaper",
+    "faster",
+    "slower",
+    "safer",
+    "stronger",
+    "lighter",
+    "heavier",
+    "healthier",
+    "easier",
+    "larger",
+    "smaller",
+    "higher",
+    "lower",
+    "longer",
+    "shorter",
+    "more",
+    "less",
+    "best",
+];
+
+/// A question without the comparative at its end: "Is gas or oil" of "is gas or oil cheaper".
+pub(crate) fn without_comparative(asked: &str) -> &str {
+    let asked = asked.trim_end_matches(['?', '.', ' ']);
+    match asked.rsplit_once(' ') {
+        Some((things, last)) if COMPARATIVES.contains(&last.to_lowercase().as_str()) => things,
+        _ => asked,
+    }
+}
+
 /// "Should a team code first or design first", "is gas or oil cheaper", "should I rent or buy": which of two, and no yes or no.
 fn asks_to_choose(start: &str) -> bool {
-    const COMPARATIVES: [&str; 20] = [
-        "better",
-        "worse",
-        "cheaper",
-        "faster",
-        "slower",
-        "safer",
-        "stronger",
-        "lighter",
-        "heavier",
-        "healthier",
-        "easier",
-        "larger",
-        "smaller",
-        "higher",
-        "lower",
-        "longer",
-        "shorter",
-        "more",
-        "less",
-        "best",
-    ];
     const ASKERS: [&str; 5] = ["i", "we", "you", "one", "people"];
     let words: Vec<&str> = start.split_whitespace().collect();
     let Some(at) = words.iter().position(|word| *word == "or") else {
@@ -94,13 +105,16 @@ fn asks_to_choose(start: &str) -> bool {
     opens && !is_condition && !plain && (alike || compares || advice)
 }
 
-/// "How do A and B differ", "how does A compare with B".
-fn asks_how_things_differ(start: &str) -> bool {
-    let asks =
-        ["how do ", "how does ", "how are ", "how is "].iter().any(|it| start.starts_with(it));
-    let ends =
-        [" differ", " compare", " different"].iter().any(|it| start.trim_end().ends_with(it));
-    asks && ends && has_phrase(start, "and")
+/// "A and B" of "How do A and B differ?", "How are A and B different?"; `None` of other questions.
+pub(crate) fn differing_things(asked: &str) -> Option<&str> {
+    let asked = asked.trim_end_matches(['?', '.', ' ']);
+    let verbs = [" differ", " compare", " different"];
+    let things = verbs.iter().find_map(|verb| asked.strip_suffix(verb))?;
+    let openings = ["How do ", "How does ", "How are ", "How is "];
+    let opening = openings
+        .iter()
+        .find(|it| things.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it)))?;
+    Some(&things[opening.len()..]).filter(|things| has_phrase(&spaced(things), "and"))
 }
 
 /// "How can a team prevent debt" and "how should cities plan for heat" ask for what somebody can do; "how can rain damage a roof" does not.

@@ -162,8 +162,9 @@ fn rank_point<'a>(
         let titled = format!("{} {}", page_title(notes, point), point.text);
         relevance = relevance.max(FACT_TITLE_WEIGHT * scorer.word_relevance(&titled));
     }
-    // A page whose title asks the question is on it, whatever the words of its sentences.
-    if is_free_form(brief.kind) {
+    // A page whose title asks the question is on it; a sentence of it must still have the form of the answer and a word of what is asked.
+    let on_aspect = fit >= MIN_ANSWER_FIT && scorer.word_relevance(&point.text) > 0.0;
+    if is_free_form(brief.kind) && (on_aspect || step) {
         relevance = relevance.max(HEADED_RELEVANCE * title_asks(brief.kind, notes, scorer, point));
     }
     if heading > 0.0 {

@@ -18,7 +18,7 @@ use super::sections::{covers_core_item, is_core_item};
 /// Number of points of pages whose titles ask the question from which they say enough.
 const MIN_TITLED_POINTS: usize = 3;
 /// Share of the words of the best point from which a point of another page stays beside them.
-const MIN_STRANGER_SHARE: f32 = 0.85;
+const MIN_OTHER_PAGE_SHARE: f32 = 0.85;
 
 /// The points on the question, and what newer editions say where none of them stands; `None` if none is on the question.
 pub(super) fn standing_points(
@@ -109,7 +109,7 @@ fn question_points(
             near && (does || it.headed) && defined || own_part(it) || it.meant || it.states_fact
         })
         .collect();
-    let kept = without_strangers(brief, notes, scorer, kept);
+    let kept = without_other_pages(brief, notes, scorer, kept);
     let on_aspect = matches_aspect(brief, notes, scorer, &kept);
     // What only comes nearest is not told beside what is on it.
     let any_on_aspect = on_aspect.contains(&true);
@@ -135,7 +135,7 @@ fn question_points(
 }
 
 /// The points without those of other pages that only share words with the question, where pages whose titles ask it say enough.
-fn without_strangers<'a>(
+fn without_other_pages<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
@@ -155,7 +155,7 @@ fn without_strangers<'a>(
     let stays = |it: &RankedPoint<'_>, scorer: &mut RelevanceScorer| {
         let means = it.probability.is_some_and(|sure| sure >= MIN_ANSWER_PROBABILITY);
         let titled = format!("{} {}", ranked_points::page_title(notes, it.point), it.point.text);
-        let says = scorer.word_relevance(&it.point.text) >= best * MIN_STRANGER_SHARE;
+        let says = scorer.word_relevance(&it.point.text) >= best * MIN_OTHER_PAGE_SHARE;
         means || it.states_fact || (says || it.headed) && scorer.has_asked_names(&titled)
     };
     let rows = points.into_iter().zip(asked);

@@ -8,19 +8,23 @@ use super::scorer::RelevanceScorer;
 pub(super) struct HeadingAbove<'p> {
     /// The heading; empty before the first.
     pub(super) text: &'p str,
-    /// How nearly the title of the page asks as a heading, 0 to 1.
-    by_title: f32,
     /// How nearly the heading asks, 0 to 1.
     headed: f32,
     /// The same of the sentence that leads to the list.
     led: f32,
+    /// Whether the last of both denies otherwise than the question.
+    denied: bool,
 }
 
 impl<'p> HeadingAbove<'p> {
     /// Above the first sentence of a page.
-    pub(super) fn opening(scorer: &mut RelevanceScorer, page: &Page) -> HeadingAbove<'p> {
-        let by_title = scorer.title_as_heading(&page.title);
-        HeadingAbove { text: "", by_title, headed: by_title, led: 0.0 }
+    pub(super) fn opening() -> HeadingAbove<'p> {
+        HeadingAbove { text: "", headed: 0.0, led: 0.0, denied: false }
+    }
+
+    /// Whether what leads to the list denies what the question asks, or the other way round.
+    pub(super) fn denies(&self, page: &Page, n: usize) -> bool {
+        self.denied && page.sentences()[n].kind == BlockKind::ListItem
     }
 
     /// Whether either asks what the question asks.
@@ -46,11 +50,12 @@ impl<'p> HeadingAbove<'p> {
             self.text = page.sentence(n);
             // The title of the page is no heading of a section.
             let is_title = self.text.trim().eq_ignore_ascii_case(page.title.trim());
-            self.headed =
-                if is_title { self.by_title } else { scorer.heading_match(self.text, lines) };
+            self.headed = if is_title { 0.0 } else { scorer.heading_match(self.text, lines) };
             self.led = 0.0;
+            self.denied = scorer.denies_asked(self.text);
         } else if leads_to_list(page, n) {
             self.led = scorer.heading_match(page.sentence(n), lines);
+            self.denied = scorer.denies_asked(page.sentence(n));
         }
     }
 
@@ -65,6 +70,7 @@ impl<'p> HeadingAbove<'p> {
         if page.sentences()[n].kind != BlockKind::ListItem {
             let lead = if leads_to_list(page, n) { page.sentence(n) } else { "" };
             self.led = scorer.heading_match(lead, lines);
+            self.denied = !lead.is_empty() && scorer.denies_asked(lead);
         }
     }
 }

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 
 use crate::heuristic::answer_shape::is_free_form;
 use crate::heuristic::intake::content_weight;
-use crate::heuristic::sentence::{is_imperative, is_listed};
+use crate::heuristic::lexicon::spaced;
+use crate::heuristic::sentence::{has_denial, is_imperative, is_listed};
 use crate::thresholds::{
     MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
     MIN_PAGE_TOPIC_OVERLAP, MIN_WORD_MATCH, TITLE_ASPECT_WEIGHT,
@@ -103,8 +104,9 @@ impl RelevanceScorer {
         // Of the history that no page calls so, "What is slate?" tells nothing.
         let lacks_facet =
             self.facet.is_some_and(|noun| self.match_strength(noun, &own) < MIN_WORD_MATCH);
-        let astray = lacks_facet || self.tells_how_instead(heading);
-        if own.is_empty() || !named || astray || share < MIN_HEADING_OWN_WORDS {
+        let elsewhere =
+            lacks_facet || self.tells_how_instead(heading) || self.denies_otherwise(heading);
+        if own.is_empty() || !named || elsewhere || share < MIN_HEADING_OWN_WORDS {
             return 0.0;
         }
         let mut under_title = [own.as_slice(), &lines.title].concat();
@@ -129,6 +131,18 @@ impl RelevanceScorer {
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
     }
 
+    /// Whether a title, a heading or a line that leads to a list denies what the question asks, or asks what it denies: "These trees do not
+    /// tolerate wet ground:".
+    pub(super) fn denies_otherwise(&self, text: &str) -> bool {
+        let denies = |text: &str| has_denial(&spaced(text), &self.words.sentence);
+        denies(text) != denies(&self.question_text)
+    }
+
+    /// Whether a heading or a line that leads to a list does so and has most of what is asked.
+    pub(super) fn denies_asked(&mut self, text: &str) -> bool {
+        self.denies_otherwise(text) && self.aspect_words_share(text) >= MIN_HEADING_ASPECT
+    }
+
     /// Whether a heading is on how something is done, "Implementing encryption" or "Build the site", where the question asks why it is.
     fn tells_how_instead(&mut self, heading: &str) -> bool {
         let why = self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::Why);
@@ -151,23 +165,15 @@ impl RelevanceScorer {
             self.coverage(&question, &ids).min(self.asked_share(text))
         };
         let nearest = match_of(title).max(match_of(after_label));
+        if self.denies_otherwise(title) {
+            return 0.0;
+        }
         // A title that has nothing but what is asked may leave out whose site it is.
         let least = match self.asked_share(title) >= WHOLE_HEADING_SHARE {
             true => MIN_TITLE_OF_ASKED,
             false => MIN_PAGE_TOPIC_OVERLAP,
         };
         if nearest >= least { nearest.max(MIN_PAGE_TOPIC_OVERLAP) } else { 0.0 }
-    }
-
-    /// How nearly the title of a page asks as a heading of what stands before its first section, where the question asks why or how
-    /// something is: "Why we use HTTPS". 0 for other titles and questions.
-    pub(super) fn title_as_heading(&mut self, title: &str) -> f32 {
-        let first = |text: &str| tokens(text).first().map(|word| word.text.clone());
-        let explains =
-            |it: &ItemMatcher| it.core && matches!(it.kind, QuestionKind::Why | QuestionKind::Open);
-        let asks = first(&self.question_text).filter(|word| matches!(&**word, "why" | "how"));
-        let same = asks.is_some() && asks == first(title);
-        if same && self.item_matchers.iter().any(explains) { self.title_match(title) } else { 0.0 }
     }
 
     /// Whether a heading stands above the list that the title of its page names, and the question asks for that: "The list" under "Plants

@@ -1,5 +1,5 @@
 //! What is quoted for a sentence: the sentence alone, or with those before it that say what it is about.
-use crate::heuristic::lexicon::{begins_with_phrase, spaced};
+use crate::heuristic::lexicon::{begins_with_phrase, has_phrase, spaced};
 use crate::heuristic::sentence::{SentenceText, fitness, is_imperative, leans_on_previous};
 use crate::prompts::SentenceWords;
 use crate::thresholds::MIN_ANTECEDENT_FIT;
@@ -128,6 +128,30 @@ pub(super) fn concludes(text: &str, words: &SentenceWords) -> bool {
     begins_with_phrase(spaced(text).trim_start(), &words.concluding)
 }
 
+/// Whether a sentence tells what somebody says or believes: no reason follows from it.
+fn is_hearsay(text: &str) -> bool {
+    const HEARSAY: [&str; 16] = [
+        "believe",
+        "believes",
+        "believed",
+        "say",
+        "says",
+        "said",
+        "wrote",
+        "tell you",
+        "told",
+        "according to",
+        "myth",
+        "perhaps",
+        "maybe",
+        "supposedly",
+        "legend",
+        "think",
+    ];
+    let lower = spaced(text);
+    HEARSAY.iter().any(|it| has_phrase(&lower, it))
+}
+
 /// The sentence before sentence `n` in its block, if sentence `n` depends on it; else `n`.
 pub(crate) fn with_antecedent(page: &Page, n: usize, words: &SentenceWords) -> usize {
     let before = n.checked_sub(1).filter(|before| same_block(page, *before, n));
@@ -147,8 +171,14 @@ pub(super) fn antecedents<'a>(
     if !leans_on_previous(page.sentence(n), words) && !is_next_step(page, n) && !concludes {
         return &[];
     }
+    if concludes && is_hearsay(page.sentence(n)) {
+        return &[];
+    }
     for count in 1..=before.len().min(MAX_ANTECEDENTS) {
         let at = before[before.len() - count].0;
+        if concludes && (is_hearsay(page.sentence(at)) || page.sentence(at).contains('?')) {
+            return &[];
+        }
         // What follows from a paragraph may be told in the next.
         let is_prose = page.sentences()[at].kind == BlockKind::Prose;
         let adjoins =

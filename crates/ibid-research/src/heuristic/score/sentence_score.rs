@@ -5,8 +5,8 @@ use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
-    opening_step_fitness,
+    SentenceText, claim_text, fitness, has_doubt_words, is_taken_back, leans_on_previous,
+    member_fitness, opening_step_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
@@ -62,7 +62,7 @@ impl RelevanceScorer {
         let steps = listed_steps(page, &self.words.sentence);
         // How nearly the title asks how to do what the question asks.
         let titled = if asks_steps { self.title_match(&page.title) } else { 0.0 };
-        let mut above = HeadingAbove::opening(self, page);
+        let mut above = HeadingAbove::opening();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
@@ -85,6 +85,8 @@ impl RelevanceScorer {
                 None => above.pass_line(self, page, *n, lines),
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
                 Some(_) if sections.is_told_as_false(page, *n) => {}
+                Some(_) if above.denies(page, *n) => {}
+                Some(_) if asks_steps && is_taken_back(page, *n, &self.words.sentence) => {}
                 Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
                     fit_sentences.push(*n);
@@ -102,10 +104,11 @@ impl RelevanceScorer {
                     let answers = in_list && answering == Some(sections.nearest_heading(*n));
                     let strength = if on_itself { 0.0 } else { above.strength(page, *n) };
                     let strength = if answers { strength.max(ANSWERING_SECTION) } else { strength };
-                    let strength = if directs.is_some() { strength.max(titled) } else { strength };
                     if strength > 0.0 && *n != 0 {
                         self.note_headed(reading.source, page, *n, strength);
                     }
+                    // A title lets a step in, and says of no sentence that it answers.
+                    let strength = if directs.is_some() { strength.max(titled) } else { strength };
                     above.pass_sentence(self, page, *n, lines);
                     let heading_text = above.text;
                     let around = SentenceContext { headed: strength, heading_text, ..around };
@@ -145,7 +148,11 @@ impl RelevanceScorer {
     ) -> SentenceContext<'a> {
         let (n, own) = &lines.lines[at];
         let sections = &lines.sections;
-        let sound = |index: &usize| !poisoned.contains(index);
+        // What a conclusion is drawn from has a word of the question: "That's why …" may follow the benches of a park.
+        let before = at.checked_sub(1).map(|before| &lines.lines[before].1);
+        let bears = before.is_some_and(|ids| self.coverage(&self.question, ids) > 0.0)
+            || !concludes(page.sentence(*n), &self.words.sentence);
+        let sound = |index: &usize| !poisoned.contains(index) && bears;
         let compared = self.in_context(page, sections, *n).whole();
         let nearest = self.is_nearest(&compared);
         SentenceContext {
@@ -242,6 +249,10 @@ impl RelevanceScorer {
         let Some(mut span) = SentenceRange::of(candidate, around, words) else {
             return Ok(None);
         };
+        // "That's why roads are straight" gives no reason by itself.
+        if span.first == n && self.asks_why() && concludes(page.sentence(n), words) {
+            return Ok(None);
+        }
         let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining)
             || concludes(page.sentence(n), words);
         let follows = is_next_step(page, n);

@@ -15,6 +15,7 @@ use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{Token, content_stems, is_stop_word, numbers, stem, tokens};
 
+use super::advice::is_told_of_others;
 use super::amount::quantity_fit;
 use super::calendar::{
     WEEKDAYS, names_day_or_month, names_month, names_weekday, times_of_day_at, years,
@@ -22,7 +23,7 @@ use super::calendar::{
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
 use super::measures::measures;
-use super::sentence::{has_denial, has_number, is_imperative, is_told_of_others};
+use super::sentence::{has_denial, has_number, is_imperative};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {

@@ -1,5 +1,6 @@
 //! What each step does without a model: plain functions without I/O.
-pub(crate) mod amount;
+pub(crate) mod advice;
+mod amount;
 pub(crate) mod answer;
 pub(crate) mod answer_shape;
 pub(crate) mod asked_fact;

@@ -3,7 +3,7 @@ use crate::prompts::SentenceWords;
 use ibid_core::domain::words::is_stop_word;
 
 use super::measures::measures;
-use ibid_core::domain::{BlockKind, Page, Sentence};
+use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{has_phrase, on_one_line, sentence_case, spaced};
 use super::sentence_form::{is_conditional, is_title, is_unbalanced, starts_with_page_number};
@@ -13,7 +13,7 @@ const MIN_SENTENCE_WORDS: usize = 5;
 /// Minimum number of words of a step in a list: "Install the binary."
 const MIN_STEP_WORDS: usize = 3;
 /// How well formed a member of a list is.
-const MEMBER_FITNESS: f32 = 0.6;
+pub(crate) const MEMBER_FITNESS: f32 = 0.6;
 /// Words of a longer line that begins "how to", which is a sentence.
 const MAX_GUIDE_TITLE_WORDS: usize = 14;
 /// Maximum length of the label of a line, in bytes.
@@ -21,7 +21,7 @@ const MAX_LABEL_BYTES: usize = 48;
 /// Minimum number of words of a statement with a verb or a number: "She never married."
 const MIN_STATEMENT_WORDS: usize = 3;
 /// Maximum number of words of a readable sentence.
-const MAX_SENTENCE_WORDS: usize = 65;
+pub(crate) const MAX_SENTENCE_WORDS: usize = 65;
 
 /// A sentence of a page, prepared for scoring.
 pub(crate) struct SentenceText {
@@ -104,67 +104,6 @@ pub(crate) fn member_fitness(page: &Page, n: usize) -> Option<f32> {
     let words = text.split_whitespace().count();
     let fits = member && words <= MAX_SENTENCE_WORDS && !text.ends_with('?') && !is_byline(text);
     (fits && text.contains(char::is_alphabetic)).then_some(MEMBER_FITNESS)
-}
-
-/// How well a sentence stands alone that opens a paragraph by telling what to do, however short: "Measure your debt." `None` for others.
-pub(crate) fn opening_step_fitness(page: &Page, n: usize, words: &SentenceWords) -> Option<f32> {
-    let all = page.sentences();
-    let own = all.get(n)?;
-    let before = n.checked_sub(1).and_then(|before| all.get(before));
-    let opens = own.kind == BlockKind::Prose && before.is_none_or(|it| it.block != own.block);
-    let text = page.sentence(n);
-    let directs = ends_like_a_sentence(text) && is_imperative(&text.to_lowercase(), words);
-    let fits = text.split_whitespace().count() <= MAX_SENTENCE_WORDS;
-    (opens && directs && fits && !is_no_advice(text)).then_some(MEMBER_FITNESS)
-}
-
-/// Whether an instruction is somebody's saying or a call to a customer: "Leave the gate open, people say", "Call us for a quote".
-pub(crate) fn is_told_of_others(text: &str) -> bool {
-    const OTHERS: [&str; 11] = [
-        "say",
-        "says",
-        "said",
-        "wrote",
-        "call us",
-        "contact us",
-        "send us",
-        "sign up",
-        "subscribe",
-        "newsletter",
-        "free quote",
-    ];
-    let lower = spaced(text);
-    OTHERS.iter().any(|it| has_phrase(&lower, it))
-}
-
-/// Whether what opens a paragraph sells, or says what not to do: "Build there and the house will flood".
-fn is_no_advice(text: &str) -> bool {
-    let lower = spaced(text);
-    let sells = ["buy", "euros", "pounds", "dollars"].iter().any(|it| has_phrase(&lower, it));
-    sells
-        || lower.starts_with(" never ")
-        || has_phrase(&lower, "and") && has_phrase(&lower, "will")
-        || is_told_of_others(text)
-}
-
-/// Whether the sentence after an instruction takes it back.
-pub(crate) fn is_taken_back(page: &Page, n: usize, words: &SentenceWords) -> bool {
-    let all = page.sentences();
-    let same_block = |next: &&Sentence| all.get(n).is_some_and(|own| own.block == next.block);
-    let next = all.get(n + 1).filter(same_block);
-    next.is_some_and(|_| takes_back(page.sentence(n + 1)))
-        && is_imperative(&page.sentence(n).to_lowercase(), words)
-}
-
-/// Whether a sentence takes back the instruction before it: "That was the advice of the 1950s, and it made things worse."
-fn takes_back(text: &str) -> bool {
-    const AGAINST: [&str; 10] = [
-        "said", "advice", "worse", "wrong", "mistake", "myth", "drowned", "failed", "harmful",
-        "lost",
-    ];
-    let lower = spaced(text);
-    let points_back = [" that ", " this ", " it "].iter().any(|it| lower.starts_with(it));
-    points_back && AGAINST.iter().any(|it| has_phrase(&lower, it))
 }
 
 /// Whether it is a short step of a list, as a sentence or before what it names: "1. Install the binary.", "2. Write the file:"
@@ -288,7 +227,7 @@ fn is_third_person(word: &str, next: Option<&&str>) -> bool {
     object && word.len() > 3 && word.ends_with('s') && !word.ends_with("ss")
 }
 
-fn ends_like_a_sentence(text: &str) -> bool {
+pub(crate) fn ends_like_a_sentence(text: &str) -> bool {
     text.trim_end_matches(['"', '”', '\'', '’', ')', ']', '»'])
         .ends_with(['.', '!', '。', '！', '।', '…'])
 }

@@ -1,12 +1,12 @@
 //! Scores the sentences of a page: which are evidence, and for which items.
 use std::collections::BTreeSet;
 
+use crate::heuristic::advice::{is_taken_back, opening_step_fitness};
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, is_taken_back, leans_on_previous,
-    member_fitness, opening_step_fitness,
+    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
@@ -39,6 +39,15 @@ use super::sentence_range::{
 use super::stance::NormalizedSentence;
 use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
+
+/// The weight of a sentence to which headings were joined.
+fn joined_headings_weight(around: &SentenceContext<'_>, sentence: &str) -> f32 {
+    match around.casing.glued_capitals(sentence) {
+        0 => 1.0,
+        1 | 2 => JOINED_HEADINGS_WEIGHT,
+        _ => MANY_JOINED_HEADINGS_WEIGHT,
+    }
+}
 
 impl RelevanceScorer {
     /// Scores one page: evidence for each item in the order of the page.
@@ -233,12 +242,7 @@ impl RelevanceScorer {
         if !on_subject || !meant && self.lacks_kind(own, &around.wide) {
             return Ok(None);
         }
-        let mut fit = candidate.fit;
-        fit *= match around.casing.glued_capitals(page.sentence(n)) {
-            0 => 1.0,
-            1 | 2 => JOINED_HEADINGS_WEIGHT,
-            _ => MANY_JOINED_HEADINGS_WEIGHT,
-        };
+        let mut fit = candidate.fit * joined_headings_weight(around, page.sentence(n));
         let sentence = page.sentence(n);
         if !meant && self.names_another_kind(sentence, &around.wide)
             || self.has_another_name(sentence)
@@ -246,13 +250,14 @@ impl RelevanceScorer {
         {
             fit *= OTHER_SUBJECT_WEIGHT;
         }
-        let Some(mut span) = SentenceRange::of(candidate, around, words) else {
+        // "That's why roads are straight" gives no reason by itself.
+        let explains_none = |span: &SentenceRange| {
+            span.first == n && self.asks_why() && concludes(page.sentence(n), words)
+        };
+        let span = SentenceRange::of(candidate, around, words).filter(|it| !explains_none(it));
+        let Some(mut span) = span else {
             return Ok(None);
         };
-        // "That's why roads are straight" gives no reason by itself.
-        if span.first == n && self.asks_why() && concludes(page.sentence(n), words) {
-            return Ok(None);
-        }
         let explains = begins_with_phrase(&spaced(page.sentence(n)), &words.explaining)
             || concludes(page.sentence(n), words);
         let follows = is_next_step(page, n);

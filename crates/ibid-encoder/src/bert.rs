@@ -127,6 +127,13 @@ impl Embedder for Bert {
         &self.name
     }
 
+    fn embed_words(&self, texts: &[&str]) -> Option<Vec<Vec<f32>>> {
+        let BertModel { tokenizer, encoder } = &*self.parts;
+        let most = MAX_TOKENS.min(encoder.max_tokens());
+        let embed = |text: &&str| unit_length(encoder.sum_tokens(&tokenizer.encode(text, most)));
+        Some(texts.par_iter().map(embed).collect())
+    }
+
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let parts = Arc::clone(&self.parts);
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();

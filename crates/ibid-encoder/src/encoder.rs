@@ -16,6 +16,12 @@ use crate::wordpiece::Tokens;
 
 /// Tokens in one batch.
 const BATCH_TOKENS: usize = 256;
+/// Where words begin in the vocabulary of BERT: "the". Before it stand special tokens, digits and characters.
+const FIRST_WORD: usize = 1996;
+/// The frequency of a word that counts half, as Arora and others (2017) have it.
+const HALF_WEIGHT_FREQUENCY: f32 = 1e-3;
+/// The frequency of the first word.
+const FIRST_FREQUENCY: f32 = 0.1;
 
 /// Scales each row to mean 0 and variance 1, then by learned factors.
 struct LayerNorm {
@@ -127,6 +133,20 @@ impl Encoder {
     /// The maximum number of tokens of one text.
     pub(crate) fn max_tokens(&self) -> usize {
         self.position_embeddings.rows
+    }
+
+    /// The sum of a text's token embeddings before the first layer, common words counting less (Arora and others 2017). How common a word
+    /// is tells its place in the vocabulary, which is in the order of frequency, by Zipf's law.
+    pub(crate) fn sum_tokens(&self, text: &Tokens) -> Vec<f32> {
+        let (width, values) = (self.width(), &self.token_embeddings);
+        let mut sum = vec![0.0; width];
+        let words = text.ids.iter().filter(|id| (FIRST_WORD..values.rows).contains(*id));
+        for id in words {
+            let frequency = FIRST_FREQUENCY / (id - FIRST_WORD + 1) as f32;
+            let weight = HALF_WEIGHT_FREQUENCY / (HALF_WEIGHT_FREQUENCY + frequency);
+            values.add_weighted_row(*id, weight, &mut sum);
+        }
+        sum
     }
 
     /// The mean of the token embeddings of each text. Texts of similar length share a batch.

@@ -53,9 +53,15 @@ impl QuantizedMatrix {
 
     /// Adds row `nth` to `sum`.
     pub(crate) fn add_row(&self, nth: usize, sum: &mut [f32]) {
+        self.add_weighted_row(nth, 1.0, sum);
+    }
+
+    /// Adds row `nth`, multiplied by `weight`, to `sum`.
+    pub(crate) fn add_weighted_row(&self, nth: usize, weight: f32, sum: &mut [f32]) {
         let row = &self.values[nth * self.columns..][..self.columns];
+        let scale = self.scales[nth] * weight;
         for (sum, value) in sum.iter_mut().zip(row) {
-            *sum += f32::from(*value) * self.scales[nth];
+            *sum += f32::from(*value) * scale;
         }
     }
 }

@@ -8,8 +8,8 @@ use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ComparisonRow, ComparisonTable,
     ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId,
-    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question, Ratio,
-    Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
+    EvidenceStore, Finding, FollowUpNote, MethodNote, ModelRole, Page, PageHash, Question,
+    QuestionKind, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
@@ -53,6 +53,7 @@ pub(crate) fn check_report(
     for conflict in &conflicts {
         log.emit(Event::ConflictFound { conflict: conflict.clone() });
     }
+    let is_list = !draft.short_list.is_empty() && draft.short == draft.short_list;
     let mut report = Report {
         run: run.clone(),
         question: question.text.clone(),
@@ -64,7 +65,8 @@ pub(crate) fn check_report(
         short,
         verdict: draft.verdict,
         nearest_only: draft.nearest_only,
-        short_is_list: !draft.short_list.is_empty() && draft.short == draft.short_list,
+        short_is_list: is_list && brief.kind != QuestionKind::HowTo,
+        short_is_steps: is_list && brief.kind == QuestionKind::HowTo,
         confidence: draft.confidence.clone(),
         answer,
         introduction,

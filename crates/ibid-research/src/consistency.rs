@@ -438,11 +438,11 @@ mod tests {
     #[test]
     fn what_was_searched_for_besides_the_question_is_listed_together() {
         let mut open = Vec::new();
-        for heading in ["figures", "how and why"] {
+        for heading in ["figures", "how it works"] {
             list_beside(&mut open, vec![heading.to_owned()]).unwrap();
         }
         let why: Vec<&str> = open.iter().map(|it| &*it.why).collect();
-        assert_eq!(why, ["the report has no sentence on: figures; how and why."]);
+        assert_eq!(why, ["the report has no sentence on: figures; how it works."]);
     }
 
     #[test]

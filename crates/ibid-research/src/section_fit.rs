@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(texts(&draft), [kept]);
 
         let [off, on] = fit(
-            ("Do green roofs save heating energy?", "How and why"),
+            ("Do green roofs save heating energy?", "How it works"),
             [
                 "The air above a green roof is cooler because plants turn heat into vapour.",
                 "Roofs save heating energy because the substrate slows the loss.",

@@ -60,6 +60,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
     let report = Report {
         nearest_only: false,
         short_is_list: false,
+        short_is_steps: false,
         run: run_id(),
         question: words.to_owned(),
         mode: OutputMode::Report,

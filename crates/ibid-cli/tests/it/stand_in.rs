@@ -281,6 +281,7 @@ fn report(
         verdict: None,
         nearest_only: false,
         short_is_list: false,
+        short_is_steps: false,
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
         introduction: Vec::new(),
         conclusion: Vec::new(),

@@ -139,6 +139,11 @@ fn what_opens_the_paragraphs_of_a_page_on_prevention_is_told_in_order() {
     assert!(at("1. Paint the sills") < at("2. Keep the gutters clear"), "{text}");
     assert!(at("2. Keep the gutters clear") < at("3. Be sparing with salt"), "{text}");
     assert!(!text.contains("next post"), "{text}");
+    for step in ["Paint the sills", "Keep the gutters clear", "Be sparing with salt"] {
+        assert!(short(&text).contains(step), "the short answer has every step: {text}");
+        let told = text.split("## Method").next().unwrap();
+        assert_eq!(told.matches(step).count(), 1, "no section tells it again: {text}");
+    }
 }
 
 #[test]

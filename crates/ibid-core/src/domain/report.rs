@@ -204,8 +204,7 @@ pub struct ComparisonRow {
     pub label: String,
     /// The figures of each column after the first, each with its citations. A cell without any is unknown.
     pub cells: Vec<Vec<Claim>>,
-    /// For each cell its figure in the unit of most of its neighbours, if the cell has another one: computed, and not quoted.
-    /// Empty if no cell has.
+    /// For each cell its figure in the unit of most of its neighbours, computed and not quoted, if any cell has another unit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub converted: Vec<Option<String>>,
 }
@@ -421,7 +420,10 @@ pub struct Report {
     /// Whether the short answer is a list of what the question asks for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_is_list: bool,
-    /// The short answer, at most 60 words; a list, or of a question of several parts, at most 100.
+    /// Whether the short answer is all steps of a procedure, in their order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_is_steps: bool,
+    /// The short answer, at most 60 words; a list, or of a question of several parts, at most 100; a whole procedure, at most 220.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
     pub confidence: ConfidenceMark,

@@ -15,6 +15,7 @@ impl Report {
         match self.sections.iter().find(has_all) {
             _ if self.short.len() < 2 => SectionLayout::Prose,
             _ if self.short_is_list => SectionLayout::List,
+            _ if self.short_is_steps => SectionLayout::Steps,
             _ if self.short.iter().all(|it| it.citations().iter().any(is_row)) => {
                 SectionLayout::List
             }

@@ -13,6 +13,11 @@ pub trait Embedder: Send + Sync {
     fn name(&self) -> &str;
     /// Returns a vector for each of `texts`.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+    /// Returns a vector for each of `texts` made of its words alone, each by itself: less exact, but so cheap that it can choose the
+    /// texts worth embedding. `None` if the embedder makes no such vectors.
+    fn embed_words(&self, _texts: &[&str]) -> Option<Vec<Vec<f32>>> {
+        None
+    }
 }
 
 /// `values` scaled to length 1, as [`Embedder`] returns them; unchanged if their length is 0 or not finite.

@@ -3,8 +3,12 @@ use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, ste
 
 use super::dimension::{Dimension, TIMES};
 use super::measures::measures;
+use super::question_kind::COMPARATIVES;
 use crate::thesaurus;
 use crate::thresholds::{AMOUNT_OF_ANOTHER_FIT, NO_UNIT_FIT, OTHER_UNIT_FIT};
+
+/// How well another amount answers "how much faster".
+const NO_RATIO_FIT: f32 = 0.2;
 
 /// The amounts in a text: what measures, and of what a question counts, "how many people", also a number in words, "eleven people".
 pub(crate) fn amounts(asked: &str, text: &str) -> Vec<Number> {
@@ -40,9 +44,15 @@ fn is_unit_of(counted: &str, unit: &str) -> bool {
 /// How well the amounts of a text are the one asked for: a number with a unit; best the unit asked for, or `%` where a share is.
 /// Of what is compared, a difference is one.
 pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
+    if asks_ratio(asked) && tells_ratio(text) {
+        return 1.0;
+    }
     let mut found = amounts(asked, text);
     if found.is_empty() {
         return 0.0;
+    }
+    if asks_ratio(asked) && !found.iter().any(|it| is_difference(&text[it.span.end..])) {
+        return NO_RATIO_FIT;
     }
     // "50 euros more" is no cost, unless the question compares.
     if !is_compared {
@@ -92,6 +102,44 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
         NO_UNIT_FIT
     }
 }
+
+/// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
+fn asks_ratio(asked: &str) -> bool {
+    let lower = asked.to_lowercase();
+    let next = lower.split_once("how much ").and_then(|(_, rest)| rest.split_whitespace().next());
+    next.is_some_and(|word| COMPARATIVES.contains(&word.trim_end_matches(['?', ','])))
+}
+
+/// Whether a text says by which factor or share something changes: "reduced 7x", "twice as fast", "a 40% reduction".
+fn tells_ratio(text: &str) -> bool {
+    const CHANGES: [&str; 17] = [
+        "reduc", "improv", "cut", "drop", "speed", "save", "saving", "increas", "decreas", "gain",
+        "fell", "rose", "grew", "less", "more", "lower", "higher",
+    ];
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = lower.split([' ', ',', ';', '.', ':', '(', ')']).collect();
+    let is_number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+    let is_factor = |word: &str| {
+        ["x", "×", "-fold", "fold"].iter().any(|unit| {
+            word.strip_suffix(unit).is_some_and(|it| is_number(it) || SPELLED.contains(&it))
+        })
+    };
+    let is_pair = |pair: &[&str]| {
+        matches!(pair[1], "times" | "x" | "×") && (is_number(pair[0]) || SPELLED.contains(&pair[0]))
+            || matches!(pair[0], "twice" | "half") && pair[1] == "as"
+    };
+    if words.iter().any(|word| is_factor(word)) || words.windows(2).any(is_pair) {
+        return true;
+    }
+    let changes = |word: &&str| {
+        COMPARATIVES.contains(word) || CHANGES.iter().any(|change| word.starts_with(change))
+    };
+    let has_share = measures(text).iter().any(|it| it.unit.as_deref() == Some("%"));
+    has_share && words.iter().any(changes)
+}
+
+/// Numbers in words that are factors.
+const SPELLED: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// Words that make a figure a difference.
 const DIFFERENCES: [&str; 12] = [
@@ -210,6 +258,25 @@ mod tests {
         assert!(
             count("The city had 412 green roofs.") > count("It retained 24 mm, which is 35 %.")
         );
+    }
+
+    #[test]
+    fn how_much_faster_is_answered_by_a_factor_or_a_share_of_change() {
+        let fit = |text| quantity_fit("How much faster is linking with LLD?", text, true);
+        for text in [
+            "Linking is reduced 7x.",
+            "It links three times as fast.",
+            "For a debug build, it is a 20% improvement.",
+            "Linking is twice as fast.",
+        ] {
+            assert_eq!(fit(text), 1.0, "{text}");
+        }
+        for text in
+            ["It has been used since 2019.", "Of those asked, 40 % had tried it.", "It links fast."]
+        {
+            assert!(fit(text) < 1.0, "{text}");
+        }
+        assert!(quantity_fit("How much is it?", "It is reduced 7x.", false) < 1.0);
     }
 
     #[test]

@@ -260,7 +260,9 @@ fn short_answer<'a>(
         }
         // A figure of something else does not stand beside one of what is asked.
         let aside = kind == QuestionKind::Quantity && top.early && !it.early;
-        if (weak || aside) && !taken.is_empty() {
+        // Nor does what a seller says stand beside what others say.
+        let sold = it.point.is_by_sellers(notes) && !top.point.is_by_sellers(notes);
+        if (weak || aside || sold) && !taken.is_empty() {
             continue;
         }
         let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
@@ -276,7 +278,10 @@ fn short_answer<'a>(
         room -= it.point.words;
         taken.push(it.point);
     }
-    taken
+    match kind {
+        QuestionKind::HowTo => procedure::procedure_of(notes, ranked, &taken).unwrap_or(taken),
+        _ => taken,
+    }
 }
 
 /// Whether a sentence says that something is so under a condition alone: "only in", "only where".

@@ -86,7 +86,7 @@ pub(crate) fn compose_report(
     verdict::lead_with_majority(&mut short, lean.as_ref(), notes);
     let row = short.first().and_then(|it| tables.as_ranked(it));
     let answer = answer_or_first(scorer, notes, answer.filter(|_| row.is_none()), &short)?;
-    let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
+    let short_lines = write_short(&mut page, brief.kind, base, &short);
     let (mut conflicts, earlier) =
         all_conflicts(brief, notes, scorer, (&all, &ranked), &short_lines)?;
     let best = row.as_ref().or(nearest_said(brief.kind, base, &short)).or(base.first());
@@ -121,7 +121,7 @@ pub(crate) fn compose_report(
     let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
     Ok(Some(ReportDraft {
         title: title(question, brief),
-        short_list: list_lines(brief.kind, base, &short, &short_lines),
+        short_list: if page.list_told { short_lines.clone() } else { Vec::new() },
         short: short_lines,
         verdict,
         nearest_only,
@@ -169,25 +169,34 @@ fn whole_or_table<'a>(
     let by_heading = is_headed(base) && !tables.has_whole_topic();
     let told = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why) && !short.is_empty();
     // A list of what is asked for tells more than a row that has its name.
-    let lists = brief.kind == QuestionKind::List && is_whole_list(brief.kind, base, &short);
+    let lists = brief.kind == QuestionKind::List && is_whole_list(brief.kind, notes, base, &short);
     if by_heading || told || lists { short } else { tables.short_answer(short) }
 }
 
-/// The lines of a short answer that is a list; no section repeats them.
-fn list_lines(
+/// The lines of the short answer.
+fn write_short(
+    page: &mut WordBudget<'_>,
     kind: QuestionKind,
     base: &[RankedPoint<'_>],
     short: &[&ClaimCluster],
-    lines: &[DraftLine],
 ) -> Vec<DraftLine> {
-    if is_whole_list(kind, base, short) { lines.to_vec() } else { Vec::new() }
+    page.list_told = is_whole_list(kind, page.notes, base, short);
+    short.iter().map(|it| page.write_point(it)).collect()
 }
 
-/// Whether a short answer is a list of what is asked for. Steps are told by their section.
-fn is_whole_list(kind: QuestionKind, base: &[RankedPoint<'_>], short: &[&ClaimCluster]) -> bool {
+/// Whether a short answer is a list of what is asked for, or a whole procedure; no section repeats it.
+fn is_whole_list(
+    kind: QuestionKind,
+    notes: &EvidenceStore,
+    base: &[RankedPoint<'_>],
+    short: &[&ClaimCluster],
+) -> bool {
     let listed =
         |point: &&ClaimCluster| base.iter().any(|it| it.listed && std::ptr::eq(it.point, *point));
-    kind != QuestionKind::HowTo && short.len() >= procedure::MIN_LISTED && short.iter().all(listed)
+    match kind {
+        QuestionKind::HowTo => procedure::tells_all_steps(notes, base, short),
+        _ => short.len() >= procedure::MIN_LISTED && short.iter().all(listed),
+    }
 }
 
 /// Lowers the confidence in what only `replaced` editions say.

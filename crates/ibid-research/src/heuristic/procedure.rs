@@ -6,7 +6,7 @@ use crate::thresholds::{
 use ibid_core::domain::{EvidenceStore, QuestionKind};
 
 use super::answer_shape::is_free_form;
-use super::claim_clusters::ClaimCluster;
+use super::claim_clusters::{ClaimCluster, share_sentences};
 use super::ranked_points::RankedPoint;
 
 /// Number of steps of one page from which they are a procedure.
@@ -18,6 +18,9 @@ const COMPARED_STEPS: usize = 4;
 /// Maximum number of items of a short answer that is a list, and of their words.
 const MAX_LISTED: usize = 8;
 const LIST_WORDS: usize = 100;
+/// The same for a procedure that is told whole: a section that began it again would say every step twice.
+const MAX_STEPS: usize = 12;
+const STEPS_WORDS: usize = 220;
 /// Maximum number of words of the sentence that sums up a procedure.
 const SUMMARY_WORDS: usize = 40;
 
@@ -68,11 +71,30 @@ pub(crate) fn leading_steps<'a>(
         best.retain(|it| it.listed);
     }
     best.sort_by_key(|it| place(notes, it.point));
+    // A step alone, and again with the sentence after it.
+    let all = best.clone();
+    best.retain(|own| {
+        let mut longer = all.iter().filter(|it| it.point.words > own.point.words);
+        !longer.any(|it| share_sentences(notes, it.point.evidence[0], own.point.evidence[0]))
+    });
     best
 }
 
-/// The short answer of a procedure or a list: its steps or members, at most eight of 100 words together; or else what sums it up, then
-/// how it begins, at most `words` words. Empty where no page has one, or where another sentence answers better.
+/// Whether `short` tells the whole of the best procedure.
+pub(crate) fn tells_all_steps(
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'_>],
+    short: &[&ClaimCluster],
+) -> bool {
+    let steps = leading_steps(QuestionKind::HowTo, notes, ranked);
+    !steps.is_empty()
+        && steps.len() == short.len()
+        && steps.iter().zip(short).all(|(step, own)| std::ptr::eq(step.point, *own))
+}
+
+/// The short answer of a procedure or a list: all steps, at most twelve of 220 words together; its first steps or members, at most eight
+/// of 100 words; or else what sums it up, then how it begins, at most `words` words. Empty where no page has one, or where another
+/// sentence answers better.
 pub(crate) fn short_answer<'a>(
     kind: QuestionKind,
     notes: &EvidenceStore,
@@ -105,7 +127,9 @@ pub(crate) fn short_answer<'a>(
     };
     let (page, begins) = place(notes, first.point);
     let best = steps.iter().map(|it| it.worth).fold(0.0, f32::max);
-    if kind != QuestionKind::HowTo && best < top.worth * MIN_SUMMARY_WORTH_SHARE {
+    // A list under a heading or a title that asks the question is the answer, however its members read.
+    let asked = listed && steps.iter().all(|it| it.headed);
+    if kind != QuestionKind::HowTo && !asked && best < top.worth * MIN_SUMMARY_WORTH_SHARE {
         return Vec::new();
     }
     // Steps of something else do not stand before a sentence that means what is asked.
@@ -126,6 +150,9 @@ pub(crate) fn short_answer<'a>(
             && it.point.words <= SUMMARY_WORDS
             && it.worth >= (top.worth * MIN_SUMMARY_WORTH_SHARE).max(MIN_ANSWER_WORTH)
     };
+    if kind == QuestionKind::HowTo && listed && is_short_procedure(&steps) {
+        return steps.iter().map(|it| it.point).collect();
+    }
     let summary = ranked.iter().find(sums_up);
     // Steps are all told, and so is a list without the line that leads to it; of what is summed up, the beginning is enough.
     let leads_on = |it: &RankedPoint<'_>| place(notes, it.point).1 + 1 == begins;
@@ -143,6 +170,24 @@ pub(crate) fn short_answer<'a>(
         taken.push(it.point);
     }
     taken
+}
+
+/// All steps of the best procedure, if they fit in a short answer and `taken` are among them: three of ten steps are no answer.
+pub(crate) fn procedure_of<'a>(
+    notes: &EvidenceStore,
+    ranked: &[RankedPoint<'a>],
+    taken: &[&ClaimCluster],
+) -> Option<Vec<&'a ClaimCluster>> {
+    let steps = leading_steps(QuestionKind::HowTo, notes, ranked);
+    let is_among = |own: &&ClaimCluster| steps.iter().any(|it| std::ptr::eq(it.point, *own));
+    let whole = !taken.is_empty() && taken.iter().all(is_among) && is_short_procedure(&steps);
+    whole.then(|| steps.iter().map(|it| it.point).collect())
+}
+
+/// Whether all steps fit in a short answer.
+fn is_short_procedure(steps: &[RankedPoint<'_>]) -> bool {
+    let words: usize = steps.iter().map(|it| it.point.words).sum();
+    steps.len() <= MAX_STEPS && words <= STEPS_WORDS
 }
 
 /// Leaves out of the pages of a procedure what is no step and pages with a single step, where a page has several.

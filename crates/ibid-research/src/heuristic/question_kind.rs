@@ -56,7 +56,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
 }
 
 /// Words by which a question asks which of two.
-const COMPARATIVES: [&str; 20] = [
+pub(super) const COMPARATIVES: [&str; 20] = [
     "better",
     "worse",
     "cheaper",

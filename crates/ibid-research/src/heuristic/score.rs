@@ -7,6 +7,7 @@ mod compared_claims;
 mod context;
 mod fits_section;
 mod heading_above;
+mod heading_items;
 mod item_matchers;
 mod limits;
 mod model_view;

@@ -33,7 +33,7 @@ pub(crate) struct SentenceText {
 
 impl SentenceText {
     pub(crate) fn new(text: &str) -> SentenceText {
-        let spaced = spaced(text);
+        let spaced = spaced(without_announcement(text));
         SentenceText { words: spaced.split(' ').filter(|part| !part.is_empty()).count(), spaced }
     }
 }
@@ -329,7 +329,7 @@ fn has_unresolved_them(text: &str) -> bool {
 
 /// The sentence without list marker, section label of an abstract, and leading connectives.
 fn without_lead(text: &str, words: &SentenceWords) -> String {
-    let mut rest = text.trim();
+    let mut rest = without_announcement(text.trim());
     rest = strip_marker(rest);
     rest = strip_label(rest, words);
     for _ in 0..2 {
@@ -339,6 +339,20 @@ fn without_lead(text: &str, words: &SentenceWords) -> String {
         rest = shorter;
     }
     strip_reporting(rest, words).to_owned()
+}
+
+/// A sentence without an announcement before a colon: "Here are more details from the example above: linking is twice as fast."
+fn without_announcement(text: &str) -> &str {
+    const MAX_WORDS: usize = 14;
+    const MIN_REST: usize = 4;
+    let Some((lead, rest)) = text.split_once(": ") else {
+        return text;
+    };
+    let lower = lead.trim_start().to_lowercase();
+    let announces = ["here is ", "here are ", "here's "].iter().any(|it| lower.starts_with(it));
+    let words = |text: &str| text.split_whitespace().count();
+    let whole = announces && words(lead) <= MAX_WORDS && words(rest) >= MIN_REST;
+    if whole { rest.trim_start() } else { text }
 }
 
 fn strip_marker(text: &str) -> &str {

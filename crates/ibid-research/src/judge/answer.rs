@@ -98,6 +98,7 @@ fn is_about_item(run: &Run, it: &OpenItem, gap: ItemId) -> bool {
 /// Maximum number of words of a short answer, and of one that is a list.
 const SHORT_WORDS: usize = 60;
 const SHORT_LIST_WORDS: usize = 100;
+const SHORT_STEPS_WORDS: usize = 220;
 
 /// Whether there is a short answer, and whether it is short.
 fn short(report: &Report) -> QualityPart {
@@ -110,6 +111,7 @@ fn short(report: &Report) -> QualityPart {
     };
     let most = match report.short_layout() {
         SectionLayout::Prose => SHORT_WORDS,
+        _ if report.short_is_steps => SHORT_STEPS_WORDS,
         _ => SHORT_LIST_WORDS,
     };
     let (score, why) = match words {

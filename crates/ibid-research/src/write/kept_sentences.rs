@@ -136,7 +136,7 @@ fn cut_list(
     Ok((before - count(section)) as u32)
 }
 
-/// Removes from sections on an aspect ("How and why") the sentences that have too few of the words asked for, and the sections that are
+/// Removes from sections on an aspect ("How it works") the sentences that have too few of the words asked for, and the sections that are
 /// then empty. A small model assigns any "because" to such an item.
 pub(super) fn cut_off_topic_aspects(
     sections: &mut Vec<DraftSection>,

@@ -470,6 +470,7 @@ fn report() -> Report {
     Report {
         nearest_only: false,
         short_is_list: false,
+        short_is_steps: false,
         run: run_id(),
         question: "What is a green roof?".to_owned(),
         mode: OutputMode::Report,

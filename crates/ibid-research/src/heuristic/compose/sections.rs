@@ -20,7 +20,7 @@ const SIDE_SENTENCES: usize = 5;
 /// The same for a procedure or a list, which is told whole.
 const MAX_STEPS: usize = 16;
 
-/// A section for each of the plan that has something left to say. `parts` are the rankings for the parts of the question.
+/// A section for each of the plan that has something left to say, and one for the single sentences of the others. `parts` are the rankings for the parts of the question.
 pub(super) fn sections_by_item(
     brief: &Brief,
     scorer: &RelevanceScorer,
@@ -29,7 +29,7 @@ pub(super) fn sections_by_item(
     page: &mut WordBudget<'_>,
 ) -> Result<Vec<DraftSection>> {
     let notes = page.notes;
-    let mut sections = Vec::new();
+    let (mut sections, mut further) = (Vec::new(), Vec::new());
     for planned in &notes.plan.writing.sections {
         let mut paragraphs = Vec::new();
         let mut layout = SectionLayout::Prose;
@@ -57,6 +57,9 @@ pub(super) fn sections_by_item(
         if layout == SectionLayout::Steps && paragraphs.iter().all(|it| it.len() == 1) {
             layout = SectionLayout::List;
             paragraphs = vec![paragraphs.concat()];
+            if page.list_told {
+                further.extend(paragraphs.drain(..).flatten());
+            }
         }
         if !paragraphs.is_empty() {
             let (title, item) = (planned.title.clone(), planned.items.first().copied());
@@ -64,34 +67,19 @@ pub(super) fn sections_by_item(
         }
     }
     let facets = prompts::plan_words()?;
-    let beside = |it: &DraftSection| {
+    let is_stray = |it: &mut DraftSection| {
         it.item.is_some_and(|id| !is_core_item(notes, id))
             && facets.facet_by_heading(&it.title).is_some()
+            && it.paragraphs.iter().map(Vec::len).sum::<usize>() == 1
     };
-    gather_strays(&mut sections, beside, &prompts::phrases()?.synthesis.further);
-    Ok(sections)
-}
-
-/// Puts the sections of a single sentence each, besides those on the question itself, together under one heading: one stray sentence
-/// is no section.
-fn gather_strays(
-    sections: &mut Vec<DraftSection>,
-    beside: impl Fn(&DraftSection) -> bool,
-    title: &str,
-) {
-    let stray = |it: &mut DraftSection| {
-        beside(it) && it.paragraphs.iter().map(Vec::len).sum::<usize>() == 1
-    };
-    let strays: Vec<DraftSection> = sections.extract_if(.., stray).collect();
-    let lines: Vec<DraftLine> = strays.into_iter().flat_map(|it| it.paragraphs).flatten().collect();
-    if !lines.is_empty() {
-        sections.push(DraftSection {
-            title: title.to_owned(),
-            item: None,
-            layout: SectionLayout::List,
-            paragraphs: vec![lines],
-        });
+    // One stray sentence is no section.
+    let strays: Vec<DraftSection> = sections.extract_if(.., is_stray).collect();
+    further.extend(strays.into_iter().flat_map(|it| it.paragraphs).flatten());
+    if !further.is_empty() {
+        let (title, layout) = (prompts::phrases()?.synthesis.further.clone(), SectionLayout::List);
+        sections.push(DraftSection { title, item: None, layout, paragraphs: vec![further] });
     }
+    Ok(sections)
 }
 
 /// Whether an item is the question itself.
@@ -119,7 +107,8 @@ fn section(
     let of_list: Vec<&RankedPoint<'_>> =
         ranked.iter().filter(|it| is_listed(it) && it.point.items.first() == Some(&item)).collect();
     let is_procedure = wanted == Some(QuestionKind::HowTo) && of_list.len() >= MIN_LISTED;
-    let list_told = !is_procedure && of_list.iter().all(|it| !page.is_fresh(it.point));
+    let list_told =
+        page.list_told || !is_procedure && of_list.iter().all(|it| !page.is_fresh(it.point));
     let told = |it: &RankedPoint<'_>| (list_told || !is_listed(it)) && !page.is_fresh(it.point);
     // A step with a figure, "Wait for 48 hours", is a step first.
     let is_own_step = |it: &RankedPoint<'_>| {
@@ -127,7 +116,11 @@ fn section(
             && is_step(QuestionKind::HowTo, it)
             && it.point.items.contains(&item)
     };
-    let belongs = |it: &RankedPoint<'_>| it.point.items.first() == Some(&item) || is_own_step(it);
+    // Beside a procedure told whole, more steps may be of use, but not talk about them.
+    let is_beside = page.list_told && wanted == Some(QuestionKind::HowTo);
+    let belongs = |it: &RankedPoint<'_>| {
+        is_own_step(it) || !is_beside && it.point.items.first() == Some(&item)
+    };
     let own: Vec<&RankedPoint<'_>> = ranked.iter().filter(|it| belongs(it) && !told(it)).collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
     let top = ranked.iter().map(|it| it.worth).fold(0.0, f32::max);

@@ -20,6 +20,8 @@ pub(super) struct WordBudget<'a> {
     /// The evidence that was quoted for it.
     quoted: Vec<usize>,
     pub(super) room: usize,
+    /// Whether the short answer tells a list or a procedure whole.
+    pub(super) list_told: bool,
 }
 
 impl<'a> WordBudget<'a> {
@@ -28,7 +30,7 @@ impl<'a> WordBudget<'a> {
             0 => MAX_REPORT_WORDS,
             tokens => max_words(tokens),
         };
-        WordBudget { notes, used: Vec::new(), quoted: Vec::new(), room }
+        WordBudget { notes, used: Vec::new(), quoted: Vec::new(), room, list_told: false }
     }
 
     pub(super) fn write_point(&mut self, point: &ClaimCluster) -> DraftLine {

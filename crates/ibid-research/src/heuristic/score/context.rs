@@ -63,6 +63,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) headed: f32,
     /// Whether it is an item of a list of steps.
     pub(super) is_step: bool,
+    /// Where a heading makes it a step or a member of what the title lists: that heading, or nothing if it is the heading itself.
+    pub(super) by_heading: Option<Option<usize>>,
 }
 
 impl<'a> SentenceContext<'a> {
@@ -105,6 +107,7 @@ impl<'a> SentenceContext<'a> {
             casing: &lines.casing,
             headed: 0.0,
             is_step: false,
+            by_heading: None,
             heading_text: "",
         }
     }

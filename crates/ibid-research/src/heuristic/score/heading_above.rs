@@ -60,14 +60,17 @@ impl<'p> HeadingAbove<'p> {
     }
 
     /// Goes on below sentence `n`, which may be evidence.
-    pub(super) fn pass_sentence(
+    pub(super) fn pass(
         &mut self,
         scorer: &mut RelevanceScorer,
-        page: &Page,
+        page: &'p Page,
         n: usize,
         lines: &PageSentences,
     ) {
-        if page.sentences()[n].kind != BlockKind::ListItem {
+        let kind = page.sentences()[n].kind;
+        if kind == BlockKind::Heading {
+            self.pass_line(scorer, page, n, lines);
+        } else if kind != BlockKind::ListItem {
             let lead = if leads_to_list(page, n) { page.sentence(n) } else { "" };
             self.led = scorer.heading_match(lead, lines);
             self.denied = !lead.is_empty() && scorer.denies_asked(lead);

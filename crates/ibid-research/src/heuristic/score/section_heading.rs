@@ -21,7 +21,7 @@ use super::terms::WeightedTerm;
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Words of headings that say nothing of the matter.
-const EMPTY_WORDS: [&str; 14] = [
+const EMPTY_WORDS: [&str; 25] = [
     "quick",
     "getting",
     "possible",
@@ -36,6 +36,17 @@ const EMPTY_WORDS: [&str; 14] = [
     "anything",
     "someone",
     "things",
+    "own",
+    "guide",
+    "tutorial",
+    "complete",
+    "ultimate",
+    "beginners",
+    "step",
+    "steps",
+    "easy",
+    "simple",
+    "tips",
 ];
 /// Share of the question that a heading by itself has which asks all of it: "What does an infusion cost?".
 const MIN_WHOLE_QUESTION: f32 = 0.8;
@@ -236,14 +247,15 @@ impl RelevanceScorer {
     fn asked_share(&mut self, heading: &str) -> f32 {
         let words = tokens(heading);
         let telling = |text: &str| !is_stop_word(text) && !EMPTY_WORDS.contains(&text);
+        let in_question = tokens(&self.question_text);
         let (mut all, mut met) = (0.0, 0.0);
         for word in words.iter().filter(|word| telling(&word.text)) {
             let weight = content_weight(heading, word);
             let id = self.lexicon.id(&word.text);
-            let asked = self
-                .question
-                .iter()
-                .any(|term| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH);
+            let alike = |term: &WeightedTerm| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH;
+            // "Three-sprint" may be no term of the question by itself.
+            let asked = in_question.iter().any(|it| it.text == word.text)
+                || self.question.iter().any(alike);
             all += weight;
             met += if asked { weight } else { 0.0 };
         }
@@ -274,7 +286,7 @@ impl RelevanceScorer {
         let strength = self.coverage(&self.known_terms(&matcher.terms), &lines.title);
         let opening = reading.page.sentence(n).to_lowercase();
         if strength >= MIN_PAGE_TOPIC_OVERLAP && is_imperative(&opening, &self.words.sentence) {
-            self.headed.insert((reading.source, n), strength);
+            self.headed.entry((reading.source, n)).or_insert(strength);
         }
     }
 

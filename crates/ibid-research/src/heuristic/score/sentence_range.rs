@@ -60,6 +60,10 @@ impl SentenceRange {
             fit: candidate.fit,
             heading: around.subject,
         };
+        // "Mice: They nest under the floor": the heading tells what it is about.
+        if around.by_heading.is_some() {
+            return Some(span);
+        }
         let leans = leans_on_previous(page.sentence(n), words);
         // A step that says "then" is told with the one before it, and "that's why" with what it follows from.
         if !leans && !is_next_step(page, n) && !concludes(page.sentence(n), words) {

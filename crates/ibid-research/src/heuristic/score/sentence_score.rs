@@ -6,7 +6,8 @@ use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
-    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous, member_fitness,
+    MEMBER_FITNESS, SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
+    member_fitness,
 };
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables;
@@ -69,8 +70,10 @@ impl RelevanceScorer {
         let answering = self.answering_section(page, lines);
         let asks_steps = self.item_matchers.iter().any(|it| it.kind == QuestionKind::HowTo);
         let steps = listed_steps(page, &self.words.sentence);
-        // How nearly the title asks how to do what the question asks.
-        let titled = if asks_steps { self.title_match(&page.title) } else { 0.0 };
+        let told = self.told_by_headings(page, lines);
+        // How nearly the title asks how to do what the question asks, or lists what it asks for.
+        let by_title = asks_steps || !told.is_empty();
+        let titled = if by_title { self.title_match(&page.title) } else { 0.0 };
         let mut above = HeadingAbove::opening();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = SentenceText::new(page.sentence(*n));
@@ -79,18 +82,21 @@ impl RelevanceScorer {
                 continue;
             }
             // A member of a list under a heading that asks the question answers, however short.
-            let is_step = asks_steps && steps.contains(n);
+            let by_heading = told.get(n).copied();
+            let is_step = asks_steps && (steps.contains(n) || by_heading.is_some());
             let asked = is_step
                 || above.asks()
                 || answering == Some(sections.nearest_heading(*n))
                 || self.has_asked_label(page.sentence(*n), own);
-            let member = if asked { member_fitness(page, *n) } else { None };
             let directs = opening_step_fitness(page, *n, &self.words.sentence);
             let directs = directs.filter(|_| titled > 0.0);
-            let member = member.or(directs);
-            let fit = fitness(page, *n, &seen, &self.words.sentence);
-            let fit = fit.map_or(member, |fit| Some(member.map_or(fit, |it| fit.max(it))));
-            match fit {
+            let by_place = [
+                if asked { member_fitness(page, *n) } else { None },
+                directs,
+                by_heading.map(|_| MEMBER_FITNESS),
+            ];
+            let by_form = fitness(page, *n, &seen, &self.words.sentence);
+            match by_place.into_iter().chain([by_form]).flatten().reduce(f32::max) {
                 None => above.pass_line(self, page, *n, lines),
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
                 Some(_) if sections.is_told_as_false(page, *n) => {}
@@ -101,43 +107,60 @@ impl RelevanceScorer {
                     fit_sentences.push(*n);
                     let headings = sections.words_above(*n);
                     let plain = SentenceContext::new(lines, at, &headings);
-                    let around = SentenceContext { is_step, ..plain };
+                    let around = SentenceContext { is_step, by_heading, ..plain };
                     let around = self.neighbours(page, lines, at, (&poisoned, around));
-                    // What speaks of its own text answers nothing, wherever it stands.
-                    let on_itself = self.words.sentence.aims.any_in(&seen.spaced);
-                    let candidate = Candidate { page, n: *n, ids: own, fit, seen };
-                    if self.lists_members(page, *n, &around) {
+                    if by_heading.is_some() || self.lists_members(page, *n, &around) {
                         self.listed.insert((reading.source, *n));
                     }
                     let in_list = page.sentences()[*n].kind == BlockKind::ListItem;
                     let answers = in_list && answering == Some(sections.nearest_heading(*n));
-                    let strength = if on_itself { 0.0 } else { above.strength(page, *n) };
+                    // What speaks of its own text answers nothing, wherever it stands.
+                    let strength = match self.words.sentence.aims.any_in(&seen.spaced) {
+                        true => 0.0,
+                        false => above.strength(page, *n),
+                    };
                     let strength = if answers { strength.max(ANSWERING_SECTION) } else { strength };
-                    if strength > 0.0 && *n != 0 {
-                        self.note_headed(reading.source, page, *n, strength);
+                    let headed = if by_heading.is_some() { strength.max(titled) } else { strength };
+                    if headed > 0.0 && *n != 0 {
+                        self.note_headed(reading.source, page, *n, headed);
                     }
+                    let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     // A title lets a step in, and says of no sentence that it answers.
-                    let strength = if directs.is_some() { strength.max(titled) } else { strength };
-                    above.pass_sentence(self, page, *n, lines);
+                    let is_of_title = directs.is_some() || by_heading.is_some();
+                    let strength = if is_of_title { strength.max(titled) } else { strength };
+                    above.pass(self, page, *n, lines);
                     let heading_text = above.text;
                     let around = SentenceContext { headed: strength, heading_text, ..around };
                     let matched = self.judge_sentence(candidate, &around)?;
-                    if matched.is_some() && strength == 0.0 {
+                    if matched.is_some() && (strength == 0.0 || directs.is_some()) {
                         self.note_step_under_title(reading, *n, lines);
                     }
                     found.extend(matched);
                 }
             }
         }
+        out.evidence = self.kept_evidence(reading, (found, &fit_sentences), round, next);
+        Ok(out)
+    }
+
+    /// The best of what was `found` among the sentences that are `fit`, what they state as facts, and rows of tables, as evidence.
+    fn kept_evidence(
+        &mut self,
+        reading: &PageInput<'_>,
+        (mut found, fit): (Vec<SentenceMatch>, &[usize]),
+        round: u32,
+        next: &mut u32,
+    ) -> Vec<Evidence> {
         let max_claims = |id: ItemId| self.max_claims(id);
-        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first), max_claims);
-        self.add_stated_facts(reading, &fit_sentences, &mut found);
+        keep_best(&mut found, reading.tokens, |it| unit_of(reading.page, it.first), max_claims);
+        self.add_stated_facts(reading, fit, &mut found);
+        let mut kept = Vec::new();
         for it in found {
-            out.evidence.extend(evidence(reading, it, round, *next));
+            kept.extend(evidence(reading, it, round, *next));
             *next += 1;
         }
-        out.evidence.extend(self.table_rows(reading, round));
-        Ok(out)
+        kept.extend(self.table_rows(reading, round));
+        kept
     }
 
     /// Whether a line, whose words are `own`, has a label and a figure, and a thing that the question asks of: "Projector and screen: £10".
@@ -169,7 +192,10 @@ impl RelevanceScorer {
             code: code_after(page, *n, &self.words.sentence)
                 .filter(|last| (*n + 1..=*last).all(|at| sound(&at))),
             // The heading of a list of steps is not repeated with each of them.
-            subject: sections.subject_of(*n, own).filter(|at| sound(at) && !around.is_step),
+            subject: match around.by_heading {
+                Some(heading) => heading.filter(|at| !poisoned.contains(at)),
+                None => sections.subject_of(*n, own).filter(|at| sound(at) && !around.is_step),
+            },
             antecedent: sections.antecedent_of(page, *n).filter(sound),
             compared,
             nearest,
@@ -333,7 +359,8 @@ impl RelevanceScorer {
             topic: &around.topic,
             text: &text,
             spaced: &span.seen.spaced,
-            listed: page.sentences()[span.first].kind == BlockKind::ListItem,
+            listed: around.by_heading.is_some()
+                || page.sentences()[span.first].kind == BlockKind::ListItem,
             is_step: around.is_step,
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
             headed: around.headed,

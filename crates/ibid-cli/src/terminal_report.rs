@@ -230,7 +230,7 @@ impl ReportWriter {
     }
 
     fn sentence(&self, claim: &Claim) -> String {
-        format!("{}{}", single_line(claim.text()), self.marks(claim.citations()))
+        format!("{}{}", single_line(&claim.told()), self.marks(claim.citations()))
     }
 
     /// The marks ` [1][3]`, each source once, kept on the line of the word before them.

@@ -271,7 +271,7 @@ impl DocumentBuilder<'_> {
             if !out.is_empty() {
                 out.push(text(" "));
             }
-            out.push(text(plain_line(it.text())));
+            out.push(text(plain_line(&it.told())));
             out.extend(self.marks(it.citations()));
         }
         out

@@ -386,6 +386,9 @@ fn claim_json(
     out.insert("claim_id".to_owned(), json!(it.id));
     out.insert("section".to_owned(), section.into());
     out.insert("text".to_owned(), it.text().into());
+    if let Some(speaker) = it.speaker() {
+        out.insert("speaker".to_owned(), speaker.into());
+    }
     for (key, value) in more {
         out.insert((*key).to_owned(), value.clone());
     }

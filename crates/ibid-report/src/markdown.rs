@@ -184,7 +184,7 @@ fn front_matter(out: &mut String, it: &Report) {
 }
 
 fn sentence(claim: &Claim, notes: &Footnotes<'_>) -> String {
-    escape::markdown(claim.text()) + &notes.marks(claim.citations())
+    escape::markdown(&claim.told()) + &notes.marks(claim.citations())
 }
 
 fn sentences(claims: &[Claim], notes: &Footnotes<'_>) -> String {

@@ -21,6 +21,7 @@ use super::heuristic::tables::{add_conversions, chart_of};
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
+use super::speaker;
 use super::trust;
 use super::write::told_answer;
 
@@ -296,7 +297,9 @@ impl<'a> CitationBuilder<'a> {
         let citations = self.cite(&verified);
         let claim = Claim::new(ClaimId::new(self.claims), line.text.clone(), citations);
         count_check(&mut self.checks.claims, claim.is_some());
-        let claim = claim?;
+        let speaker = verified.first().and_then(|it| self.notes.source(it.source));
+        let speaker = speaker.and_then(|it| speaker::speaker(&line.text, it));
+        let claim = claim?.said_by(speaker);
         if let Some(log) = self.log {
             log.emit(Event::ClaimChecked { claim: claim.clone(), quotes_hold, numbers_hold });
         }

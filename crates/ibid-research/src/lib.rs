@@ -28,6 +28,7 @@ mod consistency;
 mod critique;
 mod excerpts;
 mod finding_kind;
+mod speaker;
 mod trust;
 mod verify;
 mod works;

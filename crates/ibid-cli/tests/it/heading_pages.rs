@@ -82,10 +82,10 @@ fn ask(question: &str) -> (String, String) {
 fn headings_that_tell_what_to_do_are_the_steps_of_a_page_that_tells_how() {
     let (short, text) = ask("How do you repair a clay oven?");
     let steps = [
-        "1. Sweep out the ash.",
-        "2. Wet the cracks.",
-        "3. Press new clay",
-        "4. Light a small fire.",
+        "1. Sweep out the ash: Old ash holds water",
+        "2. Wet the cracks: Dry clay drinks",
+        "3. Press new clay into the cracks: The clay is mixed",
+        "4. Light a small fire: A large fire",
     ];
     for step in steps {
         assert!(short.contains(step), "{step}: {text}");
@@ -107,6 +107,69 @@ fn headings_are_the_members_that_the_title_lists_each_with_what_is_said_of_it() 
     for wrong in ["How we asked", "Cheap fuel", "Bread"] {
         assert!(!short.contains(wrong), "{wrong}: {text}");
     }
+}
+
+/// The report on a question from a page of this title whose sections have these headings and sentences.
+fn ask_page(title: &str, sections: &[(&str, &str)], question: &str) -> String {
+    let home = TestHome::with_model();
+    let sections = sections.iter().map(|(heading, text)| format!("## {heading}\n\n{text}\n\n"));
+    home.write("one/page.md", &format!("# {title}\n\n{}", sections.collect::<String>()));
+    let out = home.ask_folder("one", question);
+    out["result"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn headings_of_what_not_to_do_are_no_steps() {
+    let drain = [
+        ("What not to do", "Three things that our readers did."),
+        ("Pour boiling acid down the pipe", "The acid cost Mr Pell his sight."),
+        ("Mix bleach with ammonia", "The gas filled the house."),
+        ("Push the blockage further with a drill", "The pipe burst behind the wall."),
+    ];
+    let text = ask_page("How to unblock a drain", &drain, "How do you unblock a drain?");
+    assert!(!text.contains("1. Pour boiling acid"), "{text}");
+    let ivy = [
+        ("Plant it in the shade", "Ivy likes a damp foot."),
+        ("Water it all summer", "It takes two years to climb."),
+        ("Keep the wall rough", "Its roots need a hold."),
+    ];
+    let text = ask_page("How to get ivy on a wall", &ivy, "How do you get ivy off a wall?");
+    assert!(!text.contains("1. Plant it"), "{text}");
+    let baby = [
+        ("Give it a glass of gin", "*Satire from the Gazette.* It will sleep."),
+        ("Leave it in the shed", "Nobody hears it there."),
+        ("Play the drums", "It learns to love them."),
+    ];
+    let text = ask_page("How to calm a baby", &baby, "How do you calm a baby?");
+    assert!(!text.contains("1. Give it"), "{text}");
+}
+
+#[test]
+fn members_that_deny_sell_or_name_somebody_are_none() {
+    let toys = [
+        ("Lego bricks", "Not dangerous at all, said every doctor asked."),
+        ("Magnet balls", "They perforate the bowel when two are swallowed."),
+        ("Lawn darts", "They have killed three children."),
+        ("Button cells", "They burn the throat within two hours."),
+        ("Sponsored: BuildSafe blocks", "They come in nine colours."),
+        ("Dr Ann Lowe", "She runs the ward in Hull."),
+        ("The safest toys", "Wooden rings have never hurt anyone."),
+    ];
+    let text = ask_page("The most dangerous toys", &toys, "What are the most dangerous toys?");
+    let short = text.split("**Confidence").next().unwrap_or_default();
+    for member in ["Magnet balls:", "Lawn darts:", "Button cells:"] {
+        assert!(short.contains(member), "{member}: {text}");
+    }
+    for wrong in ["Lego", "Sponsored", "Ann Lowe", "safest toys"] {
+        assert!(!short.contains(wrong), "{wrong}: {text}");
+    }
+    let dogs = [
+        ("Grapes", "They damage the kidneys."),
+        ("Chocolate", "Theobromine stops the heart."),
+        ("Onions", "They destroy the blood."),
+    ];
+    let text = ask_page("Foods dogs should stop eating", &dogs, "Which foods should dogs eat?");
+    assert!(!text.contains("- Grapes"), "{text}");
 }
 
 #[test]

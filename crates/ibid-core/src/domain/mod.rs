@@ -4,6 +4,7 @@
 //! [`Brief`] → [`Plan`] → [`Query`] → [`Hit`] → [`Page`] → [`Passage`] → [`Evidence`] → [`Claim`] → [`Report`].
 mod budget;
 mod chart;
+mod claim;
 mod critique;
 mod evidence;
 mod ids;
@@ -33,6 +34,7 @@ pub mod work;
 
 pub use budget::{Budget, CostEstimate, StopReason, Traffic, Usage};
 pub use chart::{Chart, ChartKind, ChartPoint};
+pub use claim::Claim;
 pub use critique::{Critic, Objection, PatchOutcome};
 pub use evidence::{
     Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, EvidenceStore, GateVerdict,
@@ -62,7 +64,7 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Citation, Claim, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
+    Answer, Citation, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
     ConflictCause, ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem,
     Ratio, Report, ReportChecks, Section, SectionLayout, YesNo,
 };

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Chart, ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode,
-    Passage, RunId, Source, SourceId, StopReason, Strategy, Usage,
+    Chart, Claim, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode, Passage,
+    RunId, Source, SourceId, StopReason, Strategy, Usage,
 };
 
 /// Certainty of a statement, with GRADE's levels.
@@ -59,32 +59,6 @@ pub struct Citation {
     pub evidence: EvidenceId,
     /// The exact words.
     pub passage: Passage,
-}
-
-/// One sentence of the report with its citations; it always has at least one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Claim {
-    /// `c1`, `c2`, … in reading order.
-    pub id: ClaimId,
-    text: String,
-    citations: Vec<Citation>,
-}
-
-impl Claim {
-    /// Creates a claim, or returns `None` if `citations` is empty.
-    pub fn new(id: ClaimId, text: String, citations: Vec<Citation>) -> Option<Claim> {
-        (!citations.is_empty()).then_some(Claim { id, text, citations })
-    }
-
-    /// The sentence, without citation numbers.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The citations, in the order shown.
-    pub fn citations(&self) -> &[Citation] {
-        &self.citations
-    }
 }
 
 /// The kind of a finding.
@@ -485,21 +459,21 @@ impl Report {
         }
         let joined = |claims: &[Claim]| {
             let sentences: Vec<String> =
-                claims.iter().map(|claim| cited(claim.text(), claim.citations())).collect();
+                claims.iter().map(|claim| cited(&claim.told(), claim.citations())).collect();
             sentences.join(" ")
         };
         let short = match self.short_layout() {
             SectionLayout::Prose => joined(&self.short),
             layout => {
                 let item = |(nth, claim): (usize, &Claim)| {
-                    format!("{}{}", layout.marker(nth), cited(claim.text(), claim.citations()))
+                    format!("{}{}", layout.marker(nth), cited(&claim.told(), claim.citations()))
                 };
                 (1..).zip(&self.short).map(item).collect::<Vec<_>>().join("\n")
             }
         };
         let mut parts = vec![short];
         let findings = self.findings.iter().map(|finding| &finding.claim);
-        let findings = findings.map(|it| format!("- {}", cited(it.text(), it.citations())));
+        let findings = findings.map(|it| format!("- {}", cited(&it.told(), it.citations())));
         parts.push(findings.collect::<Vec<_>>().join("\n"));
         if let Some(table) = &self.comparison {
             let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));

@@ -69,7 +69,7 @@ impl<'r> QuoteNumbers<'r> {
     pub(super) fn sentence(&self, it: &Claim) -> ReportSentence {
         ReportSentence {
             id: it.id.to_string(),
-            text: single_line(it.text()),
+            text: single_line(&it.told()),
             chips: self.chips(it.citations()),
         }
     }

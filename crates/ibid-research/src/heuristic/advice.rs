@@ -56,7 +56,7 @@ pub(crate) fn is_taken_back(page: &Page, n: usize, words: &SentenceWords) -> boo
 }
 
 /// Whether a sentence takes back the instruction before it: "That was the advice of the 1950s, and it made things worse."
-fn takes_back(text: &str) -> bool {
+pub(crate) fn takes_back(text: &str) -> bool {
     const AGAINST: [&str; 10] = [
         "said", "advice", "worse", "wrong", "mistake", "myth", "drowned", "failed", "harmful",
         "lost",

@@ -44,7 +44,7 @@ fn is_unit_of(counted: &str, unit: &str) -> bool {
 /// How well the amounts of a text are the one asked for: a number with a unit; best the unit asked for, or `%` where a share is.
 /// Of what is compared, a difference is one.
 pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
-    if asks_ratio(asked) && tells_ratio(text) {
+    if asks_ratio(asked) && tells_ratio(asked, text) {
         return 1.0;
     }
     let mut found = amounts(asked, text);
@@ -111,7 +111,7 @@ fn asks_ratio(asked: &str) -> bool {
 }
 
 /// Whether a text says by which factor or share something changes: "reduced 7x", "twice as fast", "a 40% reduction".
-fn tells_ratio(text: &str) -> bool {
+fn tells_ratio(asked: &str, text: &str) -> bool {
     const CHANGES: [&str; 17] = [
         "reduc", "improv", "cut", "drop", "speed", "save", "saving", "increas", "decreas", "gain",
         "fell", "rose", "grew", "less", "more", "lower", "higher",
@@ -128,6 +128,9 @@ fn tells_ratio(text: &str) -> bool {
         matches!(pair[1], "times" | "x" | "×") && (is_number(pair[0]) || SPELLED.contains(&pair[0]))
             || matches!(pair[0], "twice" | "half") && pair[1] == "as"
     };
+    if is_of_another(asked, &words) {
+        return false;
+    }
     if words.iter().any(|word| is_factor(word)) || words.windows(2).any(is_pair) {
         return true;
     }
@@ -136,6 +139,22 @@ fn tells_ratio(text: &str) -> bool {
     };
     let has_share = measures(text).iter().any(|it| it.unit.as_deref() == Some("%"));
     has_share && words.iter().any(changes)
+}
+
+/// Whether the words of a text compare by something else than the question asks, "7x more expensive" of "how much faster", or tell what would be.
+fn is_of_another(asked: &str, words: &[&str]) -> bool {
+    // A thing that is faster takes less or shorter time, and a cheaper one costs less.
+    const PLAIN: [&str; 6] = ["more", "less", "shorter", "lower", "best", "better"];
+    let asked = asked.to_lowercase();
+    let others = |word: &&&str| {
+        COMPARATIVES.contains(*word) && !PLAIN.contains(*word) && !asked.contains(**word)
+    };
+    let of_adjective = |pair: &[&str]| {
+        pair[0] == "more" && !asked.contains(pair[1]) && !matches!(pair[1], "" | "than" | "time")
+    };
+    words.contains(&"would")
+        || words.iter().any(|word| others(&word))
+        || words.windows(2).any(of_adjective)
 }
 
 /// Numbers in words that are factors.
@@ -274,6 +293,13 @@ mod tests {
         for text in
             ["It has been used since 2019.", "Of those asked, 40 % had tried it.", "It links fast."]
         {
+            assert!(fit(text) < 1.0, "{text}");
+        }
+        for text in [
+            "It is up to 7x more expensive.",
+            "It would be 9x faster with steam.",
+            "It is three times as heavy, and cheaper.",
+        ] {
             assert!(fit(text) < 1.0, "{text}");
         }
         assert!(quantity_fit("How much is it?", "It is reduced 7x.", false) < 1.0);

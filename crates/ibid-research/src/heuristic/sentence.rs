@@ -206,7 +206,7 @@ fn form_score(
 }
 
 /// Whether there is a verb; titles and captions have none.
-fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
+pub(crate) fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
     let all: Vec<&str> = spaced.split([' ', ',']).filter(|part| !part.is_empty()).collect();
     all.iter().enumerate().any(|(nth, it)| {
         let participle = all.get(nth + 1).is_some_and(|next| {

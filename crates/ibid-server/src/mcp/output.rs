@@ -64,7 +64,7 @@ pub(super) fn coverage_ratio(run: &Run) -> String {
 fn claims_text(claims: &[Claim]) -> String {
     let each = claims.iter().map(|claim| {
         let marks = claim.citations().iter().map(|citation| format!(" [{}]", citation.n));
-        format!("{}{}", claim.text(), marks.collect::<String>())
+        format!("{}{}", claim.told(), marks.collect::<String>())
     });
     each.collect::<Vec<_>>().join(" ")
 }

@@ -65,7 +65,11 @@ impl RelevanceScorer {
             }
         }
         if is_part {
-            let own = self.own_words(item);
+            let own = match self.own_words(item) {
+                // "Why do roofs leak" beside "how are leaks prevented" has no word of its own, but leaks.
+                own if own.is_empty() => self.asked_words(item),
+                own => own,
+            };
             let least = if own.len() >= TWO_WORDS_FROM { 2 } else { own.len().min(1) };
             // "12,000 to 18,000 euros" says how much it costs without the word.
             let told = asks_amount && has_figure(text) || self.advises_against(item, text);
@@ -160,12 +164,14 @@ impl RelevanceScorer {
         let is_own = |term: &&WeightedTerm| {
             !others.iter().flat_map(|it| &it.terms).any(|other| other.id == term.id)
         };
-        // The subject, which a part need not name again, tells none from another.
-        let is_asked = |of: &ItemMatcher, term: &WeightedTerm| {
-            term.weight < 1.0 || of.aspect.iter().any(|it| it.id == term.id)
-        };
-        let terms = own.iter().flat_map(|it| it.terms.iter().filter(|term| is_asked(it, term)));
+        let terms = own.iter().flat_map(|it| asked_of_subject(it));
         terms.filter(is_own).copied().collect()
+    }
+
+    /// What a part of the question asks of the subject.
+    fn asked_words(&self, item: ItemId) -> Vec<WeightedTerm> {
+        let parts = self.parts().into_iter().filter(|it| it.item == item);
+        parts.flat_map(|it| asked_of_subject(it).copied()).collect()
     }
 
     /// What the parts of the question ask that not all of them ask.
@@ -184,4 +190,11 @@ impl RelevanceScorer {
         };
         self.item_matchers.iter().filter(is_part).collect()
     }
+}
+
+/// The terms of an item without the subject, which a part need not name again and which tells none from another.
+fn asked_of_subject(item: &ItemMatcher) -> impl Iterator<Item = &WeightedTerm> {
+    let is_asked =
+        |term: &&WeightedTerm| term.weight < 1.0 || item.aspect.iter().any(|it| it.id == term.id);
+    item.terms.iter().filter(is_asked)
 }

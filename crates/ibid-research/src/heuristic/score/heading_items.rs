@@ -1,19 +1,26 @@
 //! Pages whose headings are the answer: the steps of "How to …", the members of "The biggest …".
 use std::collections::BTreeMap;
 
+use crate::heuristic::advice::{is_told_of_others, takes_back};
+use crate::heuristic::lexicon::{has_phrase, spaced};
 use crate::heuristic::procedure::MIN_LISTED;
-use crate::heuristic::sentence::{SentenceText, fitness, is_imperative};
+use crate::heuristic::sentence::{
+    SentenceText, fitness, has_denial, has_finite_verb, is_imperative,
+};
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Page, QuestionKind};
 
+use super::assertion::is_fiction;
 use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 
 /// Maximum number of words of a heading that is a step, and of one that names a member.
 const MAX_STEP_WORDS: usize = 14;
 const MAX_NAME_WORDS: usize = 8;
-/// Maximum number of words of the sentence that is told with the name of a member.
+/// Maximum number of words of the sentence that is told with a heading.
 const MAX_TOLD_WORDS: usize = 45;
+/// Number of sentences at the start of a page of which one may call it a joke.
+const OPENING_SENTENCES: usize = 4;
 /// Words that begin the headings of parts of a text, and of no step or member.
 const PARTS: [&str; 42] = [
     "about",
@@ -60,61 +67,137 @@ const PARTS: [&str; 42] = [
     "wrapping",
 ];
 
+/// Words of headings that sell, invite or lead elsewhere.
+const FURNITURE: [&str; 14] = [
+    "order",
+    "use code",
+    "comment",
+    "contact",
+    "sponsored",
+    "advertisement",
+    "archive",
+    "newsletter",
+    "follow",
+    "buy",
+    "shop",
+    "dr",
+    "mr",
+    "prof",
+];
+/// Words of a title or a heading with which what follows is what not to do, unless the question has them.
+const AGAINST: [&str; 19] = [
+    "not", "never", "stop", "avoid", "quit", "without", "worst", "wrong", "badly", "mistake",
+    "mistakes", "myth", "myths", "ruined", "failed", "don't", "don’t", "hire", "instead",
+];
+/// Words of which a title has the one and the question the other, where they ask for opposites.
+const OPPOSITES: [(&str, &str); 6] = [
+    ("on", "off"),
+    ("off", "on"),
+    ("up", "down"),
+    ("down", "up"),
+    ("into", "out"),
+    ("out", "into"),
+];
+
 impl RelevanceScorer {
-    /// The sentences that the headings of a page make steps or members of what is asked, where its title asks that: a step is a heading
-    /// by itself, and a member is the first sentence below the heading, which is given with it.
+    /// The sentences that the headings of a page make steps or members of what is asked, where its title asks that: the first sentence
+    /// below a heading, which is given with it, or the heading alone, where that sentence cannot be told.
     pub(super) fn told_by_headings(
         &mut self,
         page: &Page,
         lines: &PageSentences,
     ) -> BTreeMap<usize, Option<usize>> {
+        let none = BTreeMap::new();
         let core = self.item_matchers.iter().find(|it| it.core && it.facet.is_some());
         let Some(kind @ (QuestionKind::HowTo | QuestionKind::List)) = core.map(|it| it.kind) else {
-            return BTreeMap::new();
+            return none;
         };
         let steps = kind == QuestionKind::HowTo;
-        let is_asked = self.title_match(&page.title) > 0.0
+        let is_asked = lines.sections.headings.len() >= MIN_LISTED
+            && self.title_match(&page.title) > 0.0
             && (steps || self.matches_head(&lines.title))
-            && lines.sections.headings.len() >= MIN_LISTED;
-        if !is_asked {
-            return BTreeMap::new();
+            && self.agrees(&page.title)
+            && !is_fiction(page, &self.question_text, &self.words.sentence)
+            && !is_joke(page);
+        let warns = |at: usize| self.warns(page.sentence(at));
+        if !is_asked || steps && lines.sections.places().any(warns) {
+            return none;
         }
         let mut groups: BTreeMap<(u8, Option<usize>), Vec<usize>> = BTreeMap::new();
         for heading in &lines.sections.headings {
-            if self.is_heading_item(page.sentence(heading.at), steps) {
-                groups.entry((heading.level, heading.parent)).or_default().push(heading.at);
-            }
+            groups.entry((heading.level, heading.parent)).or_default().push(heading.at);
         }
+        let is_item = |at: &usize| self.is_heading_item(page, *at, steps);
         // The outermost sections are what the title tells of.
-        let Some(items) = groups.into_values().find(|items| items.len() >= MIN_LISTED) else {
-            return BTreeMap::new();
+        let found = groups.into_values().find_map(|all| {
+            let items: Vec<usize> = all.iter().copied().filter(is_item).collect();
+            let last = *items.last()?;
+            let asks = |at: &&usize| **at < last && tells_apart(page.sentence(**at));
+            let whole = items.len() >= MIN_LISTED && !(steps && all.iter().any(|at| asks(&at)));
+            whole.then_some(items)
+        });
+        let told = |at: usize| self.told_below(page, at);
+        let found: Vec<(usize, Option<usize>)> =
+            found.unwrap_or_default().into_iter().map(told).collect();
+        let refuted = |(n, _): &(usize, Option<usize>)| takes_back(page.sentence(*n));
+        if found.iter().any(refuted) { none } else { found.into_iter().collect() }
+    }
+
+    /// Whether a title asks for the same, not for the opposite or for another model: "ivy on a wall" and "ivy off a wall", "Alder 2" and
+    /// "Alder 3".
+    fn agrees(&self, title: &str) -> bool {
+        let (own, asked) = (tokens(title), tokens(&self.question_text));
+        let has = |all: &[Token], word: &str| all.iter().any(|it| it.text == word);
+        let is_opposite = |(title, question): &(&str, &str)| {
+            has(&own, title) && has(&asked, question) && !has(&own, question)
         };
-        match steps {
-            true => items.into_iter().map(|at| (at, None)).collect(),
-            false => items.into_iter().map(|at| self.told_below(page, at)).collect(),
-        }
+        let has_digit = |it: &&Token| it.text.contains(|c: char| c.is_ascii_digit());
+        !self.warns(title)
+            && !OPPOSITES.iter().any(is_opposite)
+            && asked.iter().filter(has_digit).all(|it| has(&own, &it.text))
+    }
+
+    /// Whether a title or a heading has a word with which what follows is what not to do, and the question has it not.
+    fn warns(&self, text: &str) -> bool {
+        let asked = spaced(&self.question_text);
+        let lower = spaced(text);
+        AGAINST.iter().any(|word| has_phrase(&lower, word) && !has_phrase(&asked, word))
     }
 
     /// Whether a heading may be a step, or else name a member of a list.
-    fn is_heading_item(&self, heading: &str, steps: bool) -> bool {
+    fn is_heading_item(&self, page: &Page, at: usize, steps: bool) -> bool {
+        let words = &self.words.sentence;
+        let heading = page.sentence(at);
         let lower = without_step_number(heading).to_lowercase();
-        let words = tokens(&lower);
-        let Some(first) = words.first().map(|it| it.text.as_str()) else {
+        let said = spaced(&lower);
+        let all = tokens(&lower);
+        let Some(first) = all.first().map(|it| it.text.as_str()) else {
             return false;
         };
-        let asks = heading.trim_end().ends_with('?')
-            || matches!(first, "how" | "why" | "what" | "when" | "where" | "who" | "which");
-        let directs = is_imperative(&lower, &self.words.sentence) || begins_with_verb(&words);
-        if asks || PARTS.contains(&first) {
+        if tells_apart(heading)
+            || PARTS.contains(&first)
+            || FURNITURE.iter().any(|it| has_phrase(&said, it))
+            || is_told_of_others(heading)
+        {
             return false;
         }
-        match steps {
-            true => directs && (2..=MAX_STEP_WORDS).contains(&words.len()),
-            false => words.len() <= MAX_NAME_WORDS,
+        if steps {
+            let directs = is_imperative(&lower, words) || begins_with_verb(&all);
+            return directs && (2..=MAX_STEP_WORDS).contains(&all.len());
         }
+        let denies = |text: &str| has_denial(&spaced(text), words);
+        let below = page.sentences().get(at + 1).map_or("", |_| page.sentence(at + 1));
+        // "The safest toys" leads to another list.
+        let is_other_list = first == "the" && all.get(1).is_some_and(|it| it.text.ends_with("est"));
+        all.len() <= MAX_NAME_WORDS
+            && !is_other_list
+            && !self.warns(heading)
+            && !denies(heading)
+            && !opens_with_denial(below)
+            && (all.len() < 3 || !has_finite_verb(&said, words))
     }
 
-    /// The first sentence below the heading of a member and the heading, or the heading alone, if that sentence is not fit to be told.
+    /// The first sentence below a heading and the heading, or the heading alone, if that sentence is not fit to be told.
     fn told_below(&self, page: &Page, at: usize) -> (usize, Option<usize>) {
         let n = at + 1;
         let told = page.sentences().get(n).is_some_and(|below| {
@@ -125,6 +208,31 @@ impl RelevanceScorer {
         });
         if told { (n, Some(at)) } else { (at, None) }
     }
+}
+
+/// Whether a heading asks or tells something, and is no step or member: "How we asked", "What we did in the end".
+fn tells_apart(heading: &str) -> bool {
+    let words = tokens(heading);
+    let first = words.first().map_or("", |it| it.text.as_str());
+    let needs = words.iter().any(|it| it.text.starts_with("need"));
+    heading.trim_end().ends_with('?')
+        || matches!(first, "how" | "why" | "what" | "when" | "where" | "who" | "which") && !needs
+}
+
+/// Whether a sentence denies what stands above it: "Not dangerous at all", "No trial has measured it".
+fn opens_with_denial(text: &str) -> bool {
+    let first = tokens(text).first().map(|it| it.text.clone()).unwrap_or_default();
+    matches!(first.as_str(), "no" | "not" | "nobody" | "none" | "nothing" | "never" | "neither")
+}
+
+/// Whether a page calls itself a joke at its start.
+fn is_joke(page: &Page) -> bool {
+    const JOKES: [&str; 6] = ["satire", "satirical", "parody", "spoof", "joke", "april fool"];
+    let opening = (0..page.sentences().len().min(OPENING_SENTENCES)).map(|n| page.sentence(n));
+    opening.chain([page.title.as_str()]).any(|text| {
+        let lower = spaced(text);
+        JOKES.iter().any(|word| has_phrase(&lower, word))
+    })
 }
 
 /// Whether a heading begins as "Light a small fire" does: with a word before an article that is no preposition and no noun.

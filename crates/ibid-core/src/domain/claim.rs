@@ -3,7 +3,18 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, ClaimId};
+use super::{ClaimId, EvidenceId, Passage};
+
+/// A numbered reference to an exact quote in a source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number shown: the same for the same source, in order of first use, from 1.
+    pub n: u32,
+    /// The evidence it is based on.
+    pub evidence: EvidenceId,
+    /// The exact words.
+    pub passage: Passage,
+}
 
 /// One sentence of the report with its citations; it always has at least one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

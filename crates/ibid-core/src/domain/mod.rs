@@ -34,7 +34,7 @@ pub mod work;
 
 pub use budget::{Budget, CostEstimate, StopReason, Traffic, Usage};
 pub use chart::{Chart, ChartKind, ChartPoint};
-pub use claim::Claim;
+pub use claim::{Citation, Claim};
 pub use critique::{Critic, Objection, PatchOutcome};
 pub use evidence::{
     Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, EvidenceStore, GateVerdict,
@@ -64,9 +64,9 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Citation, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict,
-    ConflictCause, ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem,
-    Ratio, Report, ReportChecks, Section, SectionLayout, YesNo,
+    Answer, ComparisonRow, ComparisonTable, Confidence, ConfidenceMark, Conflict, ConflictCause,
+    ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report,
+    ReportChecks, Section, SectionLayout, YesNo,
 };
 pub use segment::split_sentences;
 pub use share::{ShareCreator, ShareLink};

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Chart, Claim, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, OutputMode, Passage,
+    Chart, Citation, Claim, Clarification, CoverageRow, GateVerdict, ItemId, OutputMode, Passage,
     RunId, Source, SourceId, StopReason, Strategy, Usage,
 };
 
@@ -48,17 +48,6 @@ pub struct ConfidenceMark {
     pub level: Confidence,
     /// The reasons, in a few words each: `3 independent sources`, `sources disagree`, …
     pub why: Vec<String>,
-}
-
-/// A numbered reference to an exact quote in a source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Citation {
-    /// The number shown: the same for the same source, in order of first use, from 1.
-    pub n: u32,
-    /// The evidence it is based on.
-    pub evidence: EvidenceId,
-    /// The exact words.
-    pub passage: Passage,
 }
 
 /// The kind of a finding.

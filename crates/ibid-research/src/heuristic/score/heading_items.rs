@@ -119,8 +119,7 @@ impl RelevanceScorer {
             && self.agrees(&page.title)
             && !is_fiction(page, &self.question_text, &self.words.sentence)
             && !is_joke(page);
-        let warns = |at: usize| self.warns(page.sentence(at));
-        if !is_asked || steps && lines.sections.places().any(warns) {
+        if !is_asked {
             return none;
         }
         let mut groups: BTreeMap<(u8, Option<usize>), Vec<usize>> = BTreeMap::new();
@@ -129,11 +128,15 @@ impl RelevanceScorer {
         }
         let is_item = |at: &usize| self.is_heading_item(page, *at, steps);
         // The outermost sections are what the title tells of.
-        let found = groups.into_values().find_map(|all| {
+        let found = groups.into_iter().find_map(|((_, parent), all)| {
             let items: Vec<usize> = all.iter().copied().filter(is_item).collect();
             let last = *items.last()?;
-            let asks = |at: &&usize| **at < last && tells_apart(page.sentence(**at));
-            let whole = items.len() >= MIN_LISTED && !(steps && all.iter().any(|at| asks(&at)));
+            // "What not to do" may stand above the items or before them.
+            let above = parent.map(|nth| lines.sections.headings[nth].at);
+            let mut before = all.into_iter().filter(|at| *at < last).chain(above);
+            let apart = |text: &str| tells_apart(text) || self.warns(text);
+            let whole =
+                items.len() >= MIN_LISTED && !(steps && before.any(|at| apart(page.sentence(at))));
             whole.then_some(items)
         });
         let told = |at: usize| self.told_below(page, at);

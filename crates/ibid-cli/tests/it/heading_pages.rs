@@ -145,6 +145,21 @@ fn headings_of_what_not_to_do_are_no_steps() {
 }
 
 #[test]
+fn a_prohibition_is_a_step_and_words_of_shops_are_no_offers() {
+    let kettle = [
+        ("Never scrub it with steel", "Steel leaves lines that stay."),
+        ("Order the cloths by roughness", "The softest comes last."),
+        ("Rub it with lemon and salt", "The acid takes the brown off."),
+        ("Buy a soft brush", "A brush of goat hair reaches the seams."),
+    ];
+    let text =
+        ask_page("How to clean a copper kettle", &kettle, "How do you clean a copper kettle?");
+    for step in ["Never scrub it", "Order the cloths", "Rub it with lemon", "Buy a soft brush"] {
+        assert!(text.contains(step), "{step}: {text}");
+    }
+}
+
+#[test]
 fn members_that_deny_sell_or_name_somebody_are_none() {
     let toys = [
         ("Lego bricks", "Not dangerous at all, said every doctor asked."),

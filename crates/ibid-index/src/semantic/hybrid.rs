@@ -190,6 +190,10 @@ impl HybridRanker {
             return Ok(all);
         };
         let query = vectors.pop().unwrap_or_default();
+        // A question in a script that the vocabulary has no words of says nothing by them.
+        if query.iter().all(|it| *it == 0.0) {
+            return Ok(all);
+        }
         let subject = mean_vector(&vectors);
         let query = without(&query, &subject);
         let cosines: Vec<f32> =

@@ -33,6 +33,15 @@ pub(super) struct SentenceView<'a> {
     pub(super) similarity: Option<f32>,
 }
 
+/// Why a heading makes a sentence a step or a member of what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeadingItem {
+    /// It is the heading.
+    Heading,
+    /// It is told with this heading, which stands above it.
+    Below(usize),
+}
+
 /// The context of a sentence.
 pub(super) struct SentenceContext<'a> {
     pub(super) title: &'a [u32],
@@ -63,8 +72,8 @@ pub(super) struct SentenceContext<'a> {
     pub(super) headed: f32,
     /// Whether it is an item of a list of steps.
     pub(super) is_step: bool,
-    /// Where a heading makes it a step or a member of what the title lists: that heading, or nothing if it is the heading itself.
-    pub(super) by_heading: Option<Option<usize>>,
+    /// Why a heading makes it a step or a member of what the title lists; `None` if none does.
+    pub(super) by_heading: Option<HeadingItem>,
 }
 
 impl<'a> SentenceContext<'a> {

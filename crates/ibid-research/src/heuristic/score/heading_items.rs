@@ -11,6 +11,7 @@ use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Page, QuestionKind};
 
 use super::assertion::is_fiction;
+use super::context::HeadingItem;
 use super::page::PageSentences;
 use super::scorer::RelevanceScorer;
 
@@ -67,27 +68,32 @@ const PARTS: [&str; 42] = [
     "wrapping",
 ];
 
-/// Words of headings that sell, invite or lead elsewhere.
-const FURNITURE: [&str; 14] = [
-    "order",
+/// Phrases of headings that sell, invite or lead elsewhere.
+const INVITATIONS: [&str; 14] = [
+    "order now",
+    "order today",
+    "order online",
+    "buy now",
+    "buy online",
     "use code",
-    "comment",
-    "contact",
     "sponsored",
     "advertisement",
-    "archive",
+    "comment",
+    "comments",
+    "contact us",
+    "follow us",
+    "blog archive",
     "newsletter",
-    "follow",
-    "buy",
-    "shop",
-    "dr",
-    "mr",
-    "prof",
 ];
-/// Words of a title or a heading with which what follows is what not to do, unless the question has them.
-const AGAINST: [&str; 19] = [
-    "not", "never", "stop", "avoid", "quit", "without", "worst", "wrong", "badly", "mistake",
-    "mistakes", "myth", "myths", "ruined", "failed", "don't", "don’t", "hire", "instead",
+/// Words that stand before the name of a person.
+const TITLES_OF_PERSONS: [&str; 5] = ["dr", "mr", "mrs", "ms", "prof"];
+/// Words of a heading above what not to do, unless the question has them. "Never scrub it" is a step itself.
+const WARNINGS: [&str; 9] =
+    ["not to", "worst", "wrong", "mistake", "mistakes", "myth", "myths", "ruined", "failed"];
+/// The same in a title, where one more word turns the matter round: "without chemicals", "foods to avoid".
+const OTHERWISE: [&str; 11] = [
+    "not", "never", "stop", "avoid", "quit", "without", "badly", "don't", "don’t", "hire",
+    "instead",
 ];
 /// Words of which a title has the one and the question the other, where they ask for opposites.
 const OPPOSITES: [(&str, &str); 6] = [
@@ -106,7 +112,7 @@ impl RelevanceScorer {
         &mut self,
         page: &Page,
         lines: &PageSentences,
-    ) -> BTreeMap<usize, Option<usize>> {
+    ) -> BTreeMap<usize, HeadingItem> {
         let none = BTreeMap::new();
         let core = self.item_matchers.iter().find(|it| it.core && it.facet.is_some());
         let Some(kind @ (QuestionKind::HowTo | QuestionKind::List)) = core.map(|it| it.kind) else {
@@ -134,15 +140,15 @@ impl RelevanceScorer {
             // "What not to do" may stand above the items or before them.
             let above = parent.map(|nth| lines.sections.headings[nth].at);
             let mut before = all.into_iter().filter(|at| *at < last).chain(above);
-            let apart = |text: &str| tells_apart(text) || self.warns(text);
+            let apart = |text: &str| tells_apart(text) || self.has_unasked(text, &WARNINGS);
             let whole =
                 items.len() >= MIN_LISTED && !(steps && before.any(|at| apart(page.sentence(at))));
             whole.then_some(items)
         });
         let told = |at: usize| self.told_below(page, at);
-        let found: Vec<(usize, Option<usize>)> =
+        let found: Vec<(usize, HeadingItem)> =
             found.unwrap_or_default().into_iter().map(told).collect();
-        let refuted = |(n, _): &(usize, Option<usize>)| takes_back(page.sentence(*n));
+        let refuted = |(n, _): &(usize, HeadingItem)| takes_back(page.sentence(*n));
         if found.iter().any(refuted) { none } else { found.into_iter().collect() }
     }
 
@@ -155,16 +161,16 @@ impl RelevanceScorer {
             has(&own, title) && has(&asked, question) && !has(&own, question)
         };
         let has_digit = |it: &&Token| it.text.contains(|c: char| c.is_ascii_digit());
-        !self.warns(title)
+        !self.has_unasked(title, &WARNINGS)
+            && !self.has_unasked(title, &OTHERWISE)
             && !OPPOSITES.iter().any(is_opposite)
             && asked.iter().filter(has_digit).all(|it| has(&own, &it.text))
     }
 
-    /// Whether a title or a heading has a word with which what follows is what not to do, and the question has it not.
-    fn warns(&self, text: &str) -> bool {
-        let asked = spaced(&self.question_text);
-        let lower = spaced(text);
-        AGAINST.iter().any(|word| has_phrase(&lower, word) && !has_phrase(&asked, word))
+    /// Whether a title or a heading has one of `words`, and the question does not.
+    fn has_unasked(&self, text: &str, words: &[&str]) -> bool {
+        let (asked, said) = (spaced(&self.question_text), spaced(text));
+        words.iter().any(|word| has_phrase(&said, word) && !has_phrase(&asked, word))
     }
 
     /// Whether a heading may be a step, or else name a member of a list.
@@ -179,7 +185,8 @@ impl RelevanceScorer {
         };
         if tells_apart(heading)
             || PARTS.contains(&first)
-            || FURNITURE.iter().any(|it| has_phrase(&said, it))
+            || TITLES_OF_PERSONS.contains(&first)
+            || INVITATIONS.iter().any(|it| has_phrase(&said, it))
             || is_told_of_others(heading)
         {
             return false;
@@ -194,14 +201,14 @@ impl RelevanceScorer {
         let is_other_list = first == "the" && all.get(1).is_some_and(|it| it.text.ends_with("est"));
         all.len() <= MAX_NAME_WORDS
             && !is_other_list
-            && !self.warns(heading)
+            && !self.has_unasked(heading, &WARNINGS)
             && !denies(heading)
             && !opens_with_denial(below)
             && (all.len() < 3 || !has_finite_verb(&said, words))
     }
 
     /// The first sentence below a heading and the heading, or the heading alone, if that sentence is not fit to be told.
-    fn told_below(&self, page: &Page, at: usize) -> (usize, Option<usize>) {
+    fn told_below(&self, page: &Page, at: usize) -> (usize, HeadingItem) {
         let n = at + 1;
         let told = page.sentences().get(n).is_some_and(|below| {
             let seen = SentenceText::new(page.sentence(n));
@@ -209,7 +216,7 @@ impl RelevanceScorer {
                 && seen.words <= MAX_TOLD_WORDS
                 && fitness(page, n, &seen, &self.words.sentence).is_some()
         });
-        if told { (n, Some(at)) } else { (at, None) }
+        if told { (n, HeadingItem::Below(at)) } else { (at, HeadingItem::Heading) }
     }
 }
 

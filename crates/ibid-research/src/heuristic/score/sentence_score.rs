@@ -28,7 +28,7 @@ use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
 
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
-use super::context::{SentenceContext, SentenceView};
+use super::context::{HeadingItem, SentenceContext, SentenceView};
 use super::heading_above::HeadingAbove;
 use super::item_matchers::ItemMatcher;
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
@@ -193,7 +193,8 @@ impl RelevanceScorer {
                 .filter(|last| (*n + 1..=*last).all(|at| sound(&at))),
             // The heading of a list of steps is not repeated with each of them.
             subject: match around.by_heading {
-                Some(heading) => heading.filter(|at| !poisoned.contains(at)),
+                Some(HeadingItem::Below(at)) => Some(at).filter(|at| !poisoned.contains(at)),
+                Some(HeadingItem::Heading) => None,
                 None => sections.subject_of(*n, own).filter(|at| sound(at) && !around.is_step),
             },
             antecedent: sections.antecedent_of(page, *n).filter(sound),

@@ -91,7 +91,7 @@ const TITLES_OF_PERSONS: [&str; 5] = ["dr", "mr", "mrs", "ms", "prof"];
 const WARNINGS: [&str; 9] =
     ["not to", "worst", "wrong", "mistake", "mistakes", "myth", "myths", "ruined", "failed"];
 /// The same in a title, where one more word turns the matter round: "without chemicals", "foods to avoid".
-const OTHERWISE: [&str; 11] = [
+const REVERSALS: [&str; 11] = [
     "not", "never", "stop", "avoid", "quit", "without", "badly", "don't", "don’t", "hire",
     "instead",
 ];
@@ -140,9 +140,10 @@ impl RelevanceScorer {
             // "What not to do" may stand above the items or before them.
             let above = parent.map(|nth| lines.sections.headings[nth].at);
             let mut before = all.into_iter().filter(|at| *at < last).chain(above);
-            let apart = |text: &str| tells_apart(text) || self.has_unasked(text, &WARNINGS);
-            let whole =
-                items.len() >= MIN_LISTED && !(steps && before.any(|at| apart(page.sentence(at))));
+            let is_aside =
+                |text: &str| begins_as_question(text) || self.has_unasked(text, &WARNINGS);
+            let whole = items.len() >= MIN_LISTED
+                && !(steps && before.any(|at| is_aside(page.sentence(at))));
             whole.then_some(items)
         });
         let told = |at: usize| self.told_below(page, at);
@@ -162,7 +163,7 @@ impl RelevanceScorer {
         };
         let has_digit = |it: &&Token| it.text.contains(|c: char| c.is_ascii_digit());
         !self.has_unasked(title, &WARNINGS)
-            && !self.has_unasked(title, &OTHERWISE)
+            && !self.has_unasked(title, &REVERSALS)
             && !OPPOSITES.iter().any(is_opposite)
             && asked.iter().filter(has_digit).all(|it| has(&own, &it.text))
     }
@@ -183,7 +184,7 @@ impl RelevanceScorer {
         let Some(first) = all.first().map(|it| it.text.as_str()) else {
             return false;
         };
-        if tells_apart(heading)
+        if begins_as_question(heading)
             || PARTS.contains(&first)
             || TITLES_OF_PERSONS.contains(&first)
             || INVITATIONS.iter().any(|it| has_phrase(&said, it))
@@ -220,8 +221,8 @@ impl RelevanceScorer {
     }
 }
 
-/// Whether a heading asks or tells something, and is no step or member: "How we asked", "What we did in the end".
-fn tells_apart(heading: &str) -> bool {
+/// Whether a heading begins as a question does, and is no step or member: "How we asked", "What we did in the end".
+fn begins_as_question(heading: &str) -> bool {
     let words = tokens(heading);
     let first = words.first().map_or("", |it| it.text.as_str());
     let needs = words.iter().any(|it| it.text.starts_with("need"));

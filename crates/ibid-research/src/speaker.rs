@@ -36,8 +36,10 @@ fn is_in_first_person(sentence: &str) -> bool {
     words.iter().enumerate().any(speaks)
 }
 
-/// A title of at most so many characters, cut before a word.
+/// A title without the name of its site, of at most so many characters, cut before a word.
 fn shortened(title: &str) -> String {
+    let parts = title.split(" | ").map(str::trim);
+    let title = parts.max_by_key(|part| part.len()).unwrap_or(title);
     if title.chars().count() <= MAX_TITLE_CHARS {
         return title.to_owned();
     }
@@ -70,5 +72,6 @@ mod tests {
         let long = "A very long title of a page on roofs, and what became of them in the end";
         assert_eq!(shortened(long), "A very long title of a page on roofs, and what became of …");
         assert_eq!(shortened("Roofs"), "Roofs");
+        assert_eq!(shortened("What our roof costs | Alder Roofs"), "What our roof costs");
     }
 }

@@ -5,6 +5,10 @@ const REPAIR: &str = "# How to repair a clay oven
 
 A clay oven lasts for decades if its cracks are closed every spring.
 
+Each day of a repair will consist of:
+
+1. A look at the walls with a lamp 2. A wash of the floor 3. A break before the next repair begins
+
 ## Sweep out the ash
 
 Old ash holds water and the water freezes in the winter. Most ovens have a hand's depth of it.

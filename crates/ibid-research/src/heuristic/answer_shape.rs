@@ -20,6 +20,7 @@ use super::amount::quantity_fit;
 use super::calendar::{
     WEEKDAYS, names_day_or_month, names_month, names_weekday, times_of_day_at, years,
 };
+use super::enumeration::enumerates_subject;
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
 use super::measures::measures;
@@ -44,7 +45,9 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Why => (cues("reasons") * lessening_weight(asked, spaced)?)
             .max(counted_causes_fit(asked, text)),
         QuestionKind::List => {
-            let fit = list_fit(text, spaced).max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
+            let listed =
+                if enumerates_subject(asked, text) { 0.0 } else { list_fit(text, spaced) };
+            let fit = listed.max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
             if denies_members(asked, text)? { fit * DENIED_MEMBERS_WEIGHT } else { fit }
         }
         QuestionKind::When if asks_recurring_time(asked)? => {

@@ -71,6 +71,14 @@ pub(crate) fn leading_steps<'a>(
         best.retain(|it| it.listed);
     }
     best.sort_by_key(|it| place(notes, it.point));
+    // Where headings are the steps, a list before the first of them is one of something else.
+    let has_heading = |it: &RankedPoint<'_>| {
+        it.point.evidence.first().is_some_and(|nth| notes.evidence[*nth].heading.is_some())
+    };
+    if best.iter().filter(|it| has_heading(it)).count() >= MIN_LISTED {
+        let first = best.iter().position(has_heading).unwrap_or_default();
+        best.drain(..first);
+    }
     // A step alone, and again with the sentence after it.
     let all = best.clone();
     best.retain(|own| {

@@ -1,4 +1,5 @@
 //! The stance of a sentence on a yes-or-no question.
+mod contrast;
 mod refusal;
 
 use std::collections::BTreeSet;
@@ -151,6 +152,9 @@ impl RelevanceScorer {
             return Stance::Neutral;
         }
         let asserted = claim.assertions.asserted(spaced);
+        if let Some(stance) = self.stance_by_exception(claim, &asserted) {
+            return stance;
+        }
         let clause = self.deciding_clause(claim, &asserted);
         if self.is_contradicted(claim, &asserted, clause) {
             return Stance::Neutral;

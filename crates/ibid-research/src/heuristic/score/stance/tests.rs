@@ -24,6 +24,28 @@ fn what_rarely_happens_is_no_yes_of_a_model() {
 }
 
 #[test]
+fn what_is_said_of_one_thing_but_not_of_another_denies_it_of_the_other() {
+    let (ants, slugs) =
+        ("Does the spray reduce the number of ants?", "Does the spray reduce the number of slugs?");
+    for (asked, text, wanted) in [
+        (slugs, "The spray reduced the number of ants, but not that of slugs.", Stance::Against),
+        (ants, "The spray reduced the number of ants, but not that of slugs.", Stance::For),
+        (slugs, "The spray reduced the number of ants but not slugs.", Stance::Against),
+        // Here copper did it, and there nothing is denied.
+        (slugs, "Copper reduced the number of ants, but not that of slugs.", Stance::Neutral),
+        (slugs, "The spray did not reduce the ants, but not for lack of slugs.", Stance::Neutral),
+        (slugs, "The spray reduced the number of ants, but not because of slugs.", Stance::Neutral),
+        (
+            "Does lime mortar inhibit algae?",
+            "Lime mortar inhibited the moss of walls, but not the algae.",
+            Stance::Against,
+        ),
+    ] {
+        assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+    }
+}
+
+#[test]
 fn names_with_hyphens_and_vague_adjectives_are_read_like_others() {
     for (asked, text, wanted) in [
         (

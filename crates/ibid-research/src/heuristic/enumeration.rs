@@ -1,0 +1,123 @@
+//! What a sentence enumerates.
+use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
+
+use super::lexicon::is_verb;
+
+/// Maximum number of words of an item of an enumeration.
+const MAX_ITEM_WORDS: usize = 6;
+/// Words that announce the items, which stand after them.
+const ANNOUNCEMENTS: [&str; 5] = ["including", "include", "includes", "as", "namely"];
+/// Stop words that an item may have.
+const IN_ITEM: [&str; 6] = ["a", "an", "the", "other", "some", "all"];
+
+/// Whether a sentence has what the question is about as one item of an enumeration: in "diseases such as gout, lupus and psoriasis" no
+/// item answers "which foods cause gout?"
+pub(super) fn enumerates_subject(asked: &str, text: &str) -> bool {
+    // The first is what is asked for: "which foods".
+    let subject: Vec<String> =
+        content_words(&tokens(asked), |word| !is_verb(word)).into_iter().skip(1).collect();
+    if subject.is_empty() {
+        return false;
+    }
+    let is_subject = |item: &Vec<String>| {
+        subject.iter().all(|word| item.contains(word))
+            && item.iter().all(|word| subject.contains(word))
+    };
+    let runs = runs(text);
+    let has_subject = |run: &Vec<Item>| run.iter().any(|it| is_subject(&it.stems));
+    // "Green roofs, the lightest of all, …" has one item beside it.
+    let is_long = |run: &Vec<Item>| {
+        run.len() >= if run.iter().any(|it| it.announced) { 2 } else { 3 }
+    };
+    runs.iter().any(|run| has_subject(run) && is_long(run))
+        && !runs.iter().any(|run| !has_subject(run) && run.len() > 1)
+}
+
+/// The items that follow one another, in their order.
+fn runs(text: &str) -> Vec<Vec<Item>> {
+    let mut runs = vec![Vec::new()];
+    for part in parts(text) {
+        let found = item(&part);
+        let ends = found.as_ref().is_none_or(|it| it.is_last);
+        if found.as_ref().is_some_and(|it| it.announced) {
+            runs.push(Vec::new());
+        }
+        runs.last_mut().expect("begins with one").extend(found);
+        if ends {
+            runs.push(Vec::new());
+        }
+    }
+    runs
+}
+
+/// A part of a sentence that may be an item of an enumeration.
+struct Item {
+    stems: Vec<String>,
+    /// Whether a word such as "including" stands before it.
+    announced: bool,
+    /// Whether the sentence goes on after it: "psoriasis come in attacks".
+    is_last: bool,
+}
+
+/// The parts between commas, semicolons and conjunctions, without what stands in brackets.
+fn parts(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ';' | ':' | '–' | '—' if depth == 0 => out.push(','),
+            _ if depth == 0 => out.push(letter),
+            _ => {}
+        }
+    }
+    let joined = out.replace("--", ",").replace(" and ", ", ").replace(" or ", ", ");
+    joined.split(',').map(str::to_owned).filter(|it| !it.trim().is_empty()).collect()
+}
+
+/// The item that a part is; `None` of a part with a word that no item has, or too long for one.
+fn item(part: &str) -> Option<Item> {
+    let words = tokens(part);
+    let announced = words.iter().rposition(|it| ANNOUNCEMENTS.contains(&it.text.as_str()));
+    let own: &[Token] = &words[announced.map_or(0, |at| at + 1)..];
+    let fits = |it: &&Token| {
+        !is_verb(&it.text) && (!is_stop_word(&it.text) || IN_ITEM.contains(&it.text.as_str()))
+    };
+    let of_item = own.iter().take_while(fits).count();
+    let stems = content_words(&own[..of_item], |_| true);
+    (of_item <= MAX_ITEM_WORDS && !stems.is_empty()).then(|| Item {
+        stems,
+        announced: announced.is_some(),
+        is_last: of_item < own.len(),
+    })
+}
+
+/// The stems of the content words that `has` takes.
+fn content_words(words: &[Token], has: impl Fn(&str) -> bool) -> Vec<String> {
+    let taken = words.iter().filter(|it| !is_stop_word(&it.text) && has(&it.text));
+    taken.map(|it| stem(&it.text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_among_others_is_told_from_one_with_members() {
+        let (gout, roofs) = ("Which foods cause gout?", "Which animals live on green roofs?");
+        for (asked, text, among) in [
+            (gout, "Diseases such as gout, lupus and psoriasis come in attacks.", true),
+            (gout, "Lupus (LE), gout (AU), and psoriasis are all inflammatory.", true),
+            (gout, "Foods that cause gout include liver, herring and beer.", false),
+            (roofs, "Bees, beetles and spiders live on green roofs.", false),
+            (roofs, "Parks, gardens and green roofs feed insects.", true),
+            (roofs, "Parks, yards and green roofs feed bees, beetles and ants.", false),
+            (roofs, "Places such as parks, green roofs, and gardens house bees.", true),
+            (roofs, "Green roofs, if planted with thyme, sage and chive, feed bees.", false),
+            (roofs, "On green roofs, bees, beetles and ants live.", false),
+        ] {
+            assert_eq!(enumerates_subject(asked, text), among, "{text}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a sentence denies of some things after it has said it of others: "it stops ants, but not slugs".
+use super::super::scorer::RelevanceScorer;
+use super::super::yes_no_claim::YesNoClaim;
+use crate::heuristic::lexicon::has_phrase;
+use crate::heuristic::sentence::{BUT_NOT, has_denial};
+use crate::thresholds::MIN_WORD_MATCH;
+use ibid_core::domain::Stance;
+
+impl RelevanceScorer {
+    /// The stance of a sentence that says the verb asked about, but not of the object: "the spray reduced the number of ants, but not
+    /// that of slugs" of "does the spray reduce the number of slugs?" What it says of another subject decides nothing.
+    pub(super) fn stance_by_exception(
+        &mut self,
+        claim: &YesNoClaim,
+        spaced: &str,
+    ) -> Option<Stance> {
+        let (told, excepted) = spaced.split_once(BUT_NOT).filter(|_| claim.objects_follow)?;
+        let excepted = excepted.split(';').next().unwrap_or_default();
+        let words = &self.words.sentence;
+        let is_plain = ![told, excepted].into_iter().any(|it| has_denial(it, words))
+            && !words.clause_breaks.iter().any(|it| has_phrase(&format!(" {excepted} "), it));
+        let (told, excepted) = (self.ids(told), self.ids(excepted));
+        let mut has = |id: &u32, ids: &[u32]| self.match_strength(*id, ids) >= MIN_WORD_MATCH;
+        let says_verb = claim.verb.is_some_and(|verb| has(&verb, &told) && !has(&verb, &excepted));
+        let (of_told, others): (Vec<u32>, Vec<u32>) =
+            claim.objects.iter().partition(|it| has(it, &told));
+        let of_excepted = others.iter().filter(|it| has(it, &excepted)).count();
+        let names_all = of_told.is_empty() || of_excepted == others.len();
+        let of_subject = claim.subject.iter().all(|it| has(it, &told));
+        (says_verb && of_excepted > 0).then_some(if is_plain && names_all && of_subject {
+            Stance::Against
+        } else {
+            Stance::Neutral
+        })
+    }
+}

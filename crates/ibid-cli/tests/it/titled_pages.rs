@@ -190,3 +190,19 @@ fn a_list_of_what_does_not_is_no_list_of_what_does() {
     assert!(text.contains("Beech") && text.contains("Scots pine"), "{text}");
     assert!(!text.contains("Alder") && !text.contains("River birch"), "{text}");
 }
+
+#[test]
+fn a_factor_tells_how_much_faster_something_is_on_a_page_on_its_release() {
+    let home = TestHome::with_model();
+    let title = "# Faster firing with release 2.4.0 of the Brekk kiln software\n\n";
+    home.write(
+        "mills/page.md",
+        &format!("{title}Forty bowls are fired at once. Firing is reduced 3x.\n"),
+    );
+    let (_, text) = ask(&home, "How much faster is firing with the Brekk kiln software 2.4?");
+    assert!(short(&text).contains("Firing is reduced 3x."), "{text}");
+    assert!(!text.contains("Nearest passage"), "{text}");
+    home.write("mills/page.md", "# Bikes of Orrin\n\nOn hills a bike is 2x faster than a mule.\n");
+    let (_, text) = ask(&home, "How much faster is a bike than a car on hills?");
+    assert!(short(&text).contains("**Nearest passage.** On hills"), "{text}");
+}

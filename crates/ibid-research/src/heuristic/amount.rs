@@ -44,7 +44,7 @@ fn is_unit_of(counted: &str, unit: &str) -> bool {
 /// How well the amounts of a text are the one asked for: a number with a unit; best the unit asked for, or `%` where a share is.
 /// Of what is compared, a difference is one.
 pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
-    if asks_ratio(asked) && tells_ratio(asked, text) {
+    if answers_ratio(asked, text) {
         return 1.0;
     }
     let mut found = amounts(asked, text);
@@ -103,6 +103,11 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
     }
 }
 
+/// Whether a question asks by how much one thing is more than another, and a text says by which factor or share.
+pub(crate) fn answers_ratio(asked: &str, text: &str) -> bool {
+    asks_ratio(asked) && tells_ratio(asked, text)
+}
+
 /// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
 fn asks_ratio(asked: &str) -> bool {
     let lower = asked.to_lowercase();
@@ -128,7 +133,7 @@ fn tells_ratio(asked: &str, text: &str) -> bool {
         matches!(pair[1], "times" | "x" | "×") && (is_number(pair[0]) || SPELLED.contains(&pair[0]))
             || matches!(pair[0], "twice" | "half") && pair[1] == "as"
     };
-    if is_of_another(asked, &words) {
+    if is_of_another(asked, &words) || is_beside_another(asked, text) {
         return false;
     }
     if words.iter().any(|word| is_factor(word)) || words.windows(2).any(is_pair) {
@@ -155,6 +160,16 @@ fn is_of_another(asked: &str, words: &[&str]) -> bool {
     words.contains(&"would")
         || words.iter().any(|word| others(&word))
         || words.windows(2).any(of_adjective)
+}
+
+/// Whether a text compares with another thing than the question: "faster than a mule" of "how much faster than a car".
+pub(crate) fn is_beside_another(asked: &str, text: &str) -> bool {
+    let compared = |text: &str| {
+        let after = text.to_lowercase().split_once(" than ").map(|it| it.1.to_owned())?;
+        Some(content_stems(after.split([',', ';', '.']).next().unwrap_or_default()))
+    };
+    let both = compared(asked).zip(compared(text));
+    both.is_some_and(|(asked, told)| !told.is_empty() && !told.iter().any(|it| asked.contains(it)))
 }
 
 /// Numbers in words that are factors.
@@ -303,6 +318,9 @@ mod tests {
             assert!(fit(text) < 1.0, "{text}");
         }
         assert!(quantity_fit("How much is it?", "It is reduced 7x.", false) < 1.0);
+        let bike = |text| quantity_fit("How much faster is a bike than a car in town?", text, true);
+        assert_eq!(bike("A bike is 2x faster than a car."), 1.0);
+        assert!(bike("The ride is 2x faster than by mule.") < 1.0);
     }
 
     #[test]

@@ -45,8 +45,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Why => (cues("reasons") * lessening_weight(asked, spaced)?)
             .max(counted_causes_fit(asked, text)),
         QuestionKind::List => {
-            let listed =
-                if enumerates_subject(asked, text) { 0.0 } else { list_fit(text, spaced) };
+            let listed = if enumerates_subject(asked, text) { 0.0 } else { list_fit(text, spaced) };
             let fit = listed.max(novelty(asked, text) * LIST_NOVELTY_WEIGHT);
             if denies_members(asked, text)? { fit * DENIED_MEMBERS_WEIGHT } else { fit }
         }

@@ -26,9 +26,8 @@ pub(super) fn enumerates_subject(asked: &str, text: &str) -> bool {
     let runs = runs(text);
     let has_subject = |run: &Vec<Item>| run.iter().any(|it| is_subject(&it.stems));
     // "Green roofs, the lightest of all, …" has one item beside it.
-    let is_long = |run: &Vec<Item>| {
-        run.len() >= if run.iter().any(|it| it.announced) { 2 } else { 3 }
-    };
+    let is_long =
+        |run: &Vec<Item>| run.len() >= if run.iter().any(|it| it.announced) { 2 } else { 3 };
     runs.iter().any(|run| has_subject(run) && is_long(run))
         && !runs.iter().any(|run| !has_subject(run) && run.len() > 1)
 }

@@ -26,6 +26,7 @@ impl StemInterner {
             it.ends_with(|c: char| c.is_ascii_digit()) && it.starts_with(char::is_alphabetic)
         });
         let spelled = singular.map_or_else(|| spelled.clone(), str::to_owned);
+        let spelled = first_of_release(&spelled).map_or_else(|| spelled.clone(), str::to_owned);
         // Clay is fired without a fire.
         let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
         if spelled == "firing" {
@@ -89,6 +90,13 @@ fn before_capital_tail(word: &str) -> Option<&str> {
     let tail = word.len() - head.len();
     ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase))
         .then_some(head)
+}
+
+/// The release of its first version: "1.90" of "1.90.0"; `None` for other words.
+fn first_of_release(word: &str) -> Option<&str> {
+    let release = word.strip_suffix(".0")?;
+    (release.split('.').count() > 1 && release.split('.').all(|it| it.parse::<u32>().is_ok()))
+        .then_some(release)
 }
 
 /// The root that joins "treatment" and "treat", which the stemmer keeps apart.
@@ -382,6 +390,9 @@ mod tests {
         // Clay is fired without a fire.
         assert_ne!(words.id("firing"), words.id("fire"));
         assert_eq!(words.id("treatment"), words.id("treated"));
+        assert_eq!(words.id("1.90.0"), words.id("1.90"));
+        assert_ne!(words.id("1.90.1"), words.id("1.90"));
+        assert_ne!(words.id("3.0"), words.id("3"));
     }
 
     #[test]

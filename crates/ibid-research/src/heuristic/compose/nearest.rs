@@ -1,21 +1,22 @@
 //! Whether a short answer is only near the question.
-use crate::heuristic::amount::amounts;
+use crate::heuristic::amount::{amounts, answers_ratio, is_beside_another};
 use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
-use crate::heuristic::ranked_points::{RankedPoint, page_title};
+use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
     DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_DEFINITION_FIT,
-    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
+    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_RATIO_WORDS, MIN_UNKNOWN_THING_PROBABILITY,
+    OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
 
-/// Whether a point states the fact asked for: in a form that says so, or in the form of such facts and, with the title of its page, in
-/// the words of the question.
+/// Whether a point states the fact asked for: in a form that says so, or in the form of such facts and, with the title of a page that
+/// says so, in the words of the question.
 fn says_all(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -23,11 +24,18 @@ fn says_all(
     best: &RankedPoint<'_>,
 ) -> bool {
     // What is quoted with the sentence before it may be on another thing than the page.
-    let title = if is_widened(notes, best.point) { "" } else { page_title(notes, best.point) };
-    let text = format!("{title} {}", best.point.text);
+    let widened = is_widened(notes, best.point);
+    let sources = best.point.evidence.iter().map(|nth| notes.evidence[*nth].source);
+    let texts: Vec<String> = sources
+        .filter_map(|id| notes.source(id))
+        .map(|it| if widened { "" } else { it.title.as_str() })
+        .map(|title| format!("{title} {}", best.point.text))
+        .collect();
     let dimension = Dimension::from_question(&scorer.question().to_lowercase());
+    let is_ratio = answers_ratio(&brief.question, &best.point.text);
     let least = match dimension.filter(|asked| asked.is_measured_in(&best.point.text)) {
         Some(_) => MIN_MEASURED_WORDS,
+        None if is_ratio => MIN_RATIO_WORDS,
         None => MIN_ALL_WORDS,
     };
     // "Cork is a material made from bark" is a definition of cork.
@@ -37,8 +45,8 @@ fn says_all(
     best.states_fact
         || defines
         || asks_for_fact(brief.kind)
-            && best.fit >= MIN_PLAIN_FORM_FIT
-            && scorer.word_relevance(&text) >= least
+            && (is_ratio || best.fit >= MIN_PLAIN_FORM_FIT)
+            && texts.iter().any(|text| scorer.word_relevance(text) >= least)
 }
 
 /// Whether a point is quoted with the sentences before it.
@@ -76,6 +84,8 @@ pub(super) fn mark_near(
         short.iter().any(|it| has_number(&it.text))
             && !short.iter().any(|it| asked.is_measured_in(&it.text))
     });
+    let of_other_pair =
+        !short.is_empty() && short.iter().all(|it| is_beside_another(scorer.question(), &it.text));
     // "How many" is seldom answered without a number.
     let numberless = kind == QuestionKind::Quantity
         && short.iter().all(|it| amounts(scorer.question(), &it.text).is_empty())
@@ -102,6 +112,7 @@ pub(super) fn mark_near(
     let near = alone
         && confidence.level <= Confidence::Low
         && (beside
+            || of_other_pair
             || numberless
             || on_other_aspect
             || unnamed

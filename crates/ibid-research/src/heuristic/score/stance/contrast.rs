@@ -20,7 +20,7 @@ impl RelevanceScorer {
         let is_plain = ![told, excepted].into_iter().any(|it| has_denial(it, words))
             && !words.clause_breaks.iter().any(|it| has_phrase(&format!(" {excepted} "), it));
         let (told, excepted) = (self.ids(told), self.ids(excepted));
-        let mut has = |id: &u32, ids: &[u32]| self.match_strength(*id, ids) >= MIN_WORD_MATCH;
+        let has = |id: &u32, ids: &[u32]| self.match_strength(*id, ids) >= MIN_WORD_MATCH;
         let says_verb = claim.verb.is_some_and(|verb| has(&verb, &told) && !has(&verb, &excepted));
         let (of_told, others): (Vec<u32>, Vec<u32>) =
             claim.objects.iter().partition(|it| has(it, &told));

@@ -38,8 +38,10 @@ fn is_in_first_person(sentence: &str) -> bool {
 
 /// A title without the name of its site, of at most so many characters, cut before a word.
 fn shortened(title: &str) -> String {
-    let parts = title.split(" | ").map(str::trim);
-    let title = parts.max_by_key(|part| part.len()).unwrap_or(title);
+    const BEFORE_SITE: [&str; 5] = [" | ", " - ", " – ", " — ", " · "];
+    let parts = BEFORE_SITE.iter().filter_map(|it| title.rsplit_once(it));
+    let longer = parts.map(|(own, site)| if own.len() > site.len() { own } else { site });
+    let title = longer.min_by_key(|it| it.len()).unwrap_or(title).trim();
     if title.chars().count() <= MAX_TITLE_CHARS {
         return title.to_owned();
     }
@@ -73,5 +75,6 @@ mod tests {
         assert_eq!(shortened(long), "A very long title of a page on roofs, and what became of …");
         assert_eq!(shortened("Roofs"), "Roofs");
         assert_eq!(shortened("What our roof costs | Alder Roofs"), "What our roof costs");
+        assert_eq!(shortened("Five promises of roofs - Slate"), "Five promises of roofs");
     }
 }

@@ -132,6 +132,14 @@ fn headings_of_what_not_to_do_are_no_steps() {
     ];
     let text = ask_page("How to unblock a drain", &drain, "How do you unblock a drain?");
     assert!(!text.contains("1. Pour boiling acid"), "{text}");
+    let bench = [
+        ("Brush off the leaves", "A soft brush is enough."),
+        ("Wash it with rain water", "Lime stays in the stone."),
+        ("Use acid", "Never. Acid eats limestone."),
+        ("Let it dry", "It takes a day."),
+    ];
+    let text = ask_page("How to clean a stone bench", &bench, "How do you clean a stone bench?");
+    assert!(!text.contains("Use acid"), "{text}");
     let ivy = [
         ("Plant it in the shade", "Ivy likes a damp foot."),
         ("Water it all summer", "It takes two years to climb."),

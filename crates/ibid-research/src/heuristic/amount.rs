@@ -104,8 +104,18 @@ pub(super) fn quantity_fit(asked: &str, text: &str, is_compared: bool) -> f32 {
 }
 
 /// Whether a question asks by how much one thing is more than another, and a text says by which factor or share.
-pub(crate) fn answers_ratio(asked: &str, text: &str) -> bool {
+fn answers_ratio(asked: &str, text: &str) -> bool {
     asks_ratio(asked) && tells_ratio(asked, text)
+}
+
+/// The same of a text that has a word of what is compared: "the vendor's shares are 25 % cheaper" has none of "how much cheaper is the pump".
+pub(crate) fn answers_ratio_of_named(asked: &str, text: &str) -> bool {
+    let comparatives: Vec<String> = COMPARATIVES.iter().map(|it| stem(it)).collect();
+    let told = content_stems(text);
+    let named = content_stems(asked)
+        .into_iter()
+        .any(|it| !comparatives.contains(&it) && told.contains(&it));
+    named && answers_ratio(asked, text)
 }
 
 /// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
@@ -133,7 +143,10 @@ fn tells_ratio(asked: &str, text: &str) -> bool {
         matches!(pair[1], "times" | "x" | "×") && (is_number(pair[0]) || SPELLED.contains(&pair[0]))
             || matches!(pair[0], "twice" | "half") && pair[1] == "as"
     };
-    if is_of_another(asked, &words) || is_beside_another(asked, text) {
+    if is_of_another(asked, &words)
+        || is_beside_another(asked, text)
+        || has_other_number(asked, text)
+    {
         return false;
     }
     if words.iter().any(|word| is_factor(word)) || words.windows(2).any(is_pair) {
@@ -170,6 +183,23 @@ pub(crate) fn is_beside_another(asked: &str, text: &str) -> bool {
     };
     let both = compared(asked).zip(compared(text));
     both.is_some_and(|(asked, told)| !told.is_empty() && !told.iter().any(|it| asked.contains(it)))
+}
+
+/// Whether a text has a name of the question with another number: "Korv 2 was 8x faster" of "how much faster is Korv 4".
+fn has_other_number(asked: &str, text: &str) -> bool {
+    let numbered = |text: &str| -> Vec<(String, String)> {
+        let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let words = tokens(text);
+        let pairs =
+            words.windows(2).filter(|two| !is_number(&two[0].text) && is_number(&two[1].text));
+        pairs.map(|two| (two[0].text.clone(), two[1].text.clone())).collect()
+    };
+    let asked = numbered(asked);
+    let told = numbered(text);
+    asked.iter().any(|(name, number)| {
+        told.iter().any(|it| it.0 == *name)
+            && !told.iter().any(|it| it.0 == *name && it.1 == *number)
+    })
 }
 
 /// Numbers in words that are factors.
@@ -321,6 +351,12 @@ mod tests {
         let bike = |text| quantity_fit("How much faster is a bike than a car in town?", text, true);
         assert_eq!(bike("A bike is 2x faster than a car."), 1.0);
         assert!(bike("The ride is 2x faster than by mule.") < 1.0);
+        let korv = |text| quantity_fit("How much faster is Korv 4?", text, true);
+        assert_eq!(korv("Korv 4 is 8x faster than Korv 3."), 1.0);
+        assert!(korv("Korv 2 was 8x faster than Korv 1.") < 1.0);
+        let pump = "How much cheaper is the Hovik heat pump?";
+        assert!(answers_ratio_of_named(pump, "The heat pump is 25 % cheaper."));
+        assert!(!answers_ratio_of_named(pump, "The vendor's shares are 25 % cheaper."));
     }
 
     #[test]

@@ -432,7 +432,11 @@ pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
     let words = &prompts::phrases()?.sentence;
     let denied = |text: &str| has_denial(&super::lexicon::spaced(text), words);
     let opening = text.split(", ").next().unwrap_or_default();
-    Ok(denied(opening) && !denied(asked))
+    // "Hedgehogs, foxes and badgers avoid green roofs."
+    const AWAY: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
+    let (said, asked_words) = (super::lexicon::spaced(text), super::lexicon::spaced(asked));
+    let away = AWAY.iter().any(|it| has_phrase(&said, it) && !has_phrase(&asked_words, it));
+    Ok((denied(opening) || away) && !denied(asked))
 }
 
 /// Lists: commas with a final "and", or "include", "such as".

@@ -1,5 +1,5 @@
 //! Whether a short answer is only near the question.
-use crate::heuristic::amount::{amounts, answers_ratio, is_beside_another};
+use crate::heuristic::amount::{amounts, answers_ratio_of_named, is_beside_another};
 use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
@@ -32,7 +32,7 @@ fn says_all(
         .map(|title| format!("{title} {}", best.point.text))
         .collect();
     let dimension = Dimension::from_question(&scorer.question().to_lowercase());
-    let is_ratio = answers_ratio(&brief.question, &best.point.text);
+    let is_ratio = answers_ratio_of_named(&brief.question, &best.point.text);
     let least = match dimension.filter(|asked| asked.is_measured_in(&best.point.text)) {
         Some(_) => MIN_MEASURED_WORDS,
         None if is_ratio => MIN_RATIO_WORDS,

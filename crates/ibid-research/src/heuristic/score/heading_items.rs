@@ -146,11 +146,12 @@ impl RelevanceScorer {
                 && !(steps && before.any(|at| is_aside(page.sentence(at))));
             whole.then_some(items)
         });
-        let told = |at: usize| self.told_below(page, at);
-        let found: Vec<(usize, HeadingItem)> =
-            found.unwrap_or_default().into_iter().map(told).collect();
-        let refuted = |(n, _): &(usize, HeadingItem)| takes_back(page.sentence(*n));
-        if found.iter().any(refuted) { none } else { found.into_iter().collect() }
+        let found = found.unwrap_or_default();
+        // One such step says what all of them are.
+        if steps && found.iter().any(|at| is_forbidden_below(page, *at)) {
+            return none;
+        }
+        found.into_iter().map(|at| self.told_below(page, at)).collect()
     }
 
     /// Whether a title asks for the same, not for the opposite or for another model: "ivy on a wall" and "ivy off a wall", "Alder 2" and
@@ -234,6 +235,24 @@ fn begins_as_question(heading: &str) -> bool {
 fn opens_with_denial(text: &str) -> bool {
     let first = tokens(text).first().map(|it| it.text.clone()).unwrap_or_default();
     matches!(first.as_str(), "no" | "not" | "nobody" | "none" | "nothing" | "never" | "neither")
+}
+
+/// Whether the text below a heading forbids what it tells to do: "Never.", "Do not do this.", "This makes a poisonous gas."
+fn is_forbidden_below(page: &Page, at: usize) -> bool {
+    const HAZARDS: [&str; 7] =
+        ["poisonous", "toxic", "deadly", "dangerous", "explodes", "burned down", "burnt down"];
+    let Some(below) = page.sentences().get(at + 1) else {
+        return false;
+    };
+    let text = page.sentence(at + 1);
+    let said = spaced(text);
+    let begins = |of: &[&str]| of.iter().any(|it| said.starts_with(it));
+    below.kind != BlockKind::Heading
+        && (opens_with_denial(text) && tokens(text).len() <= 2
+            || begins(&[" do not do ", " don't do ", " never do ", " do not try ", " never try "])
+            || takes_back(text)
+            || begins(&[" this ", " that ", " it "])
+                && HAZARDS.iter().any(|it| has_phrase(&said, it)))
 }
 
 /// Whether a page calls itself a joke at its start.

@@ -5,6 +5,7 @@ mod refusal;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use self::contrast::LACKS;
 use self::refusal::{forbids, is_charged, is_given_up, is_only_owner, recurs_less_often, warns};
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
@@ -186,8 +187,8 @@ impl RelevanceScorer {
         let says_verb = says_verb
             || has_purpose
             || claim.purpose.is_some() && self.is_said_to_serve(claim, clause);
-        let is_nearly = self.only_nearly(claim, clause);
-        if !says_verb || is_nearly || claim.asks_enough && !words.enough.any_in(clause) {
+        let is_other = self.only_nearly(claim, clause) || self.is_of_lack(claim, &asserted);
+        if !says_verb || is_other || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
         if claim.asks_only && has_exception(&claim.asked, clause) {
@@ -510,29 +511,6 @@ fn has_exception(asked: &str, clause: &str) -> bool {
 fn is_plain(clause: &str, words: &SentenceWords) -> bool {
     !has_denial(clause, words) && !words.qualified.any_in(clause) && !words.hard.any_in(clause)
 }
-
-/// Words before a verb that tell of less of the thing they stand with.
-const LACKS: [&str; 19] = [
-    "deficiency",
-    "loss",
-    "lack",
-    "absence",
-    "low",
-    "without",
-    "quitting",
-    "stopping",
-    "removing",
-    "removal",
-    "avoiding",
-    "inhibition",
-    "silencing",
-    "depletion",
-    "knockdown",
-    "knockout",
-    "less",
-    "reduced",
-    "blocking",
-];
 
 /// A text without "used to" where it tells what something is for: "is used to", "can be used to".
 fn without_use(spaced: &str) -> String {

@@ -1,12 +1,55 @@
-//! What a sentence denies of some things after it has said it of others: "it stops ants, but not slugs".
+//! What a sentence says of something else than the question: of other things, "it stops ants, but not slugs", or of a lack.
 use super::super::scorer::RelevanceScorer;
 use super::super::yes_no_claim::YesNoClaim;
 use crate::heuristic::lexicon::has_phrase;
 use crate::heuristic::sentence::{BUT_NOT, has_denial};
 use crate::thresholds::MIN_WORD_MATCH;
 use ibid_core::domain::Stance;
+use ibid_core::domain::words::tokens;
+
+/// Maximum number of words between a word for a lack and what is lacking: "the lack of such a spray".
+const WORDS_TO_LACKED: usize = 4;
+
+/// Words before a verb that tell of less of the thing they stand with, or of another.
+pub(super) const LACKS: [&str; 23] = [
+    "deficiency",
+    "loss",
+    "lack",
+    "absence",
+    "low",
+    "without",
+    "quitting",
+    "stopping",
+    "removing",
+    "removal",
+    "avoiding",
+    "inhibition",
+    "silencing",
+    "depletion",
+    "knockdown",
+    "knockout",
+    "less",
+    "reduced",
+    "blocking",
+    "copy",
+    "copies",
+    "imitation",
+    "imitations",
+];
 
 impl RelevanceScorer {
+    /// Whether a sentence tells of a lack of the subject, "stopping the drug reduced bleeding", and the question does not.
+    pub(super) fn is_of_lack(&mut self, claim: &YesNoClaim, spaced: &str) -> bool {
+        let words = tokens(spaced);
+        let lacks = |word: &str| LACKS.contains(&word) && !has_phrase(&claim.asked, word);
+        words.iter().enumerate().filter(|(_, it)| lacks(&it.text)).any(|(at, _)| {
+            words[at + 1..].iter().take(WORDS_TO_LACKED).any(|word| {
+                let ids = self.ids(&word.text);
+                claim.subject.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
+            })
+        })
+    }
+
     /// The stance of a sentence that says the verb asked about, but not of the object: "the spray reduced the number of ants, but not
     /// that of slugs" of "does the spray reduce the number of slugs?" What it says of another subject decides nothing.
     pub(super) fn stance_by_exception(
@@ -19,6 +62,7 @@ impl RelevanceScorer {
         let words = &self.words.sentence;
         let is_plain = ![told, excepted].into_iter().any(|it| has_denial(it, words))
             && !words.clause_breaks.iter().any(|it| has_phrase(&format!(" {excepted} "), it));
+        let of_lack = self.is_of_lack(claim, told);
         let (told, excepted) = (self.ids(told), self.ids(excepted));
         let has = |id: &u32, ids: &[u32]| self.match_strength(*id, ids) >= MIN_WORD_MATCH;
         let says_verb = claim.verb.is_some_and(|verb| has(&verb, &told) && !has(&verb, &excepted));
@@ -26,7 +70,7 @@ impl RelevanceScorer {
             claim.objects.iter().partition(|it| has(it, &told));
         let of_excepted = others.iter().filter(|it| has(it, &excepted)).count();
         let names_all = of_told.is_empty() || of_excepted == others.len();
-        let of_subject = claim.subject.iter().all(|it| has(it, &told));
+        let of_subject = !of_lack && claim.subject.iter().all(|it| has(it, &told));
         (says_verb && of_excepted > 0).then_some(if is_plain && names_all && of_subject {
             Stance::Against
         } else {

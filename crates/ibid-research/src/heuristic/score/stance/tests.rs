@@ -31,6 +31,10 @@ fn what_is_said_of_one_thing_but_not_of_another_denies_it_of_the_other() {
         (slugs, "The spray reduced the number of ants, but not that of slugs.", Stance::Against),
         (ants, "The spray reduced the number of ants, but not that of slugs.", Stance::For),
         (slugs, "The spray reduced the number of ants but not slugs.", Stance::Against),
+        (slugs, "Stopping the spray reduced the number of slugs.", Stance::Neutral),
+        (slugs, "Without the spray we reduced the number of slugs.", Stance::Neutral),
+        (slugs, "Copies of the spray reduced the number of slugs.", Stance::Neutral),
+        (slugs, "Stopping the spray reduced the number of ants, but not slugs.", Stance::Neutral),
         // Here copper did it, and there nothing is denied.
         (slugs, "Copper reduced the number of ants, but not that of slugs.", Stance::Neutral),
         (slugs, "The spray did not reduce the ants, but not for lack of slugs.", Stance::Neutral),

@@ -87,11 +87,19 @@ pub(crate) fn check_report(
         usage: state.usage.with_models(&llm.usage()),
     };
     consistency::resolve_contradictions(&mut report, &state.notes)?;
+    count_quotes(&mut report);
     if let (Some(table), Some((by_row, asked))) = (&mut report.comparison, drawn) {
         add_conversions(table, by_row);
         report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
     }
     Ok(report)
+}
+
+/// Counts each printed quote once, however many claims cite it, beside those that did not hold.
+fn count_quotes(report: &mut Report) {
+    let counted = report.checks.quotes;
+    let passed = report.cited_passages().len() as u32;
+    report.checks.quotes = Ratio { passed, total: passed + counted.total - counted.passed };
 }
 
 /// The coverage rows. An item that was covered and has a conflict in the report is in conflict. The question is answered in

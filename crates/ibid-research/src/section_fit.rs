@@ -66,9 +66,9 @@ pub(crate) fn remove_unfit_lines(
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     fold_single_figure(notes, draft, scorer);
-    drop_repeated_sections(brief, draft, scorer);
+    drop_told_lines(draft);
     keep_concluding_lines(draft);
-    order_as_planned(draft, &plan.sections);
+    order_as_planned(draft, &plan.sections, further);
     Ok(())
 }
 
@@ -115,11 +115,15 @@ fn fold_single_figure(notes: &EvidenceStore, draft: &mut ReportDraft, scorer: &R
     draft.sections.remove(at);
 }
 
-/// Puts the sections in the order of the plan; one that is not in it stays behind the section before it.
-fn order_as_planned(draft: &mut ReportDraft, planned: &[SectionPlan]) {
+/// Puts the sections in the order of the plan; one that is not in it stays behind the section before it, and the `further` points are last.
+fn order_as_planned(draft: &mut ReportDraft, planned: &[SectionPlan], further: &str) {
     let mut last = 0;
     let mut placed: Vec<(usize, DraftSection)> = Vec::new();
     for section in std::mem::take(&mut draft.sections) {
+        if section.title == further {
+            placed.push((usize::MAX, section));
+            continue;
+        }
         last = planned.iter().position(|it| it.title == section.title).unwrap_or(last);
         placed.push((last, section));
     }
@@ -230,19 +234,13 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the sections of a plan by code that only repeat the short answer.
-fn drop_repeated_sections(brief: &Brief, draft: &mut ReportDraft, scorer: &RelevanceScorer) {
-    let asked = brief.question.to_lowercase();
+/// Drops the lines of prose that the short answer tells in the same words, and the sections without lines.
+fn drop_told_lines(draft: &mut ReportDraft) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
-    draft.sections.retain(|section| {
-        // A part of the question is a section in its words.
-        let is_part = asked.contains(&section.title.to_lowercase());
-        let by_code = section.item.is_some_and(|item| scorer.has_facet(item) || is_part);
-        let is_prose_by_code = by_code && section.layout == SectionLayout::Prose;
-        let mut lines = section.paragraphs.iter().flatten();
-        let repeats = is_prose_by_code && lines.all(|line| short.contains(&line.text));
-        !section.paragraphs.is_empty() && !repeats
-    });
+    for section in draft.sections.iter_mut().filter(|it| it.layout == SectionLayout::Prose) {
+        retain_lines(section, |line| !short.contains(&line.text));
+    }
+    draft.sections.retain(|section| !section.paragraphs.is_empty());
 }
 
 /// Drops the sections of prose that tell nothing but sides of conflicts which the short answer does not tell: a figure that others dispute
@@ -478,7 +476,7 @@ mod tests {
             (line(1, "A roof retains 56 % of rain."), line(2, "It retains 78 %."));
         let sides = [&told, &disputed].map(|side| ("56%".to_owned(), side.clone())).to_vec();
         let asked = "How much rain does a roof retain?";
-        for (lines, left) in [(vec![&disputed], 0), (vec![&told], 0), (vec![&told, &disputed], 2)] {
+        for (lines, left) in [(vec![&disputed], 0), (vec![&told], 0), (vec![&told, &disputed], 0)] {
             let lines: Vec<DraftLine> = lines.into_iter().cloned().collect();
             let mut draft =
                 test_support::draft(std::slice::from_ref(&told), vec![section(1, &lines)]);

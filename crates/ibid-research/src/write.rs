@@ -262,7 +262,6 @@ impl<'a> WriteContext<'a> {
         kept_sentences::cut_off_topic_aspects(&mut draft.sections, scorer);
         if self.allowed.is_some() {
             add_to_picked(&mut draft.sections, written, self.brief.kind);
-            kept_sentences::further_points_last(&mut draft.sections)?;
             drop_told_findings(draft);
             return Ok(());
         }
@@ -270,7 +269,6 @@ impl<'a> WriteContext<'a> {
         stage.emit_sections(&picked);
         extend_sections(&mut written, picked);
         draft.sections = dedup_sentences(written);
-        kept_sentences::further_points_last(&mut draft.sections)?;
         drop_told_findings(draft);
         open_and_close(draft, opening, closing);
         Ok(())

@@ -5,7 +5,6 @@ use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::answer_shape::{denies_members, kind_fit};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
-use crate::prompts;
 use crate::thresholds::{
     MIN_ASPECT_SHARE, MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_REPLACEMENT_SHARE,
     MIN_STEP_FIT, MIN_WRITTEN_SHARE_WITHOUT_VERB,
@@ -237,13 +236,6 @@ pub(super) fn add_to_picked(
     }
 }
 
-/// Puts the further points after what the plan asks for.
-pub(super) fn further_points_last(sections: &mut [DraftSection]) -> Result<()> {
-    let further = &prompts::phrases()?.synthesis.further;
-    sections.sort_by_key(|it| it.title == *further);
-    Ok(())
-}
-
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
 /// such as an introduction, gives way to those that answer one.
 pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
@@ -370,20 +362,5 @@ mod tests {
         let asked = "Compare green roofs with cool roofs";
         assert_eq!(kept_beside(asked, &[cool], &[cool, blue]), [cool]);
         assert_eq!(kept(asked, &[cool, blue]).len(), 2);
-    }
-    #[test]
-    fn further_points_stand_after_the_sections_that_are_added() {
-        let section = |title: &str, text: &str| DraftSection {
-            title: title.to_owned(),
-            item: None,
-            layout: SectionLayout::Prose,
-            paragraphs: vec![vec![DraftLine { text: text.to_owned(), evidence: Vec::new() }]],
-        };
-        let further = prompts::phrases().unwrap().synthesis.further.clone();
-        let mut sections = vec![section(&further, "Cork floats.")];
-        add_to_picked(&mut sections, vec![section("Causes", "Rain.")], QuestionKind::Why);
-        further_points_last(&mut sections).unwrap();
-        let titles: Vec<&str> = sections.iter().map(|it| it.title.as_str()).collect();
-        assert_eq!(titles, ["Causes", further.as_str()]);
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn remove_unfit_lines(
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     fold_single_figure(notes, draft, scorer);
-    drop_told_lines(draft);
+    drop_told_lines(draft, further);
     keep_concluding_lines(draft);
     order_as_planned(draft, &plan.sections, further);
     Ok(())
@@ -234,13 +234,35 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the lines of prose that the short answer tells in the same words, and the sections without lines.
-fn drop_told_lines(draft: &mut ReportDraft) {
+/// Drops the lines that the short answer tells in the same words, of lists where it tells one as a whole, and the sections without lines.
+/// What is left of such a list is a `further` point: a single step is no procedure.
+fn drop_told_lines(draft: &mut ReportDraft, further: &str) {
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
-    for section in draft.sections.iter_mut().filter(|it| it.layout == SectionLayout::Prose) {
-        retain_lines(section, |line| !short.contains(&line.text));
+    let list_told = !short.is_empty() && draft.short == draft.short_list;
+    let mut left = Vec::new();
+    for section in &mut draft.sections {
+        if section.layout == SectionLayout::Prose || list_told {
+            let count = |it: &DraftSection| it.paragraphs.iter().flatten().count();
+            let before = count(section);
+            retain_lines(section, |line| !short.contains(&line.text));
+            if section.layout != SectionLayout::Prose && count(section) < before {
+                left.extend(section.paragraphs.drain(..).flatten());
+            }
+        }
     }
     draft.sections.retain(|section| !section.paragraphs.is_empty());
+    if left.is_empty() {
+        return;
+    }
+    match draft.sections.iter_mut().find(|it| it.title == further) {
+        Some(known) => known.paragraphs.push(left),
+        None => draft.sections.push(DraftSection {
+            title: further.to_owned(),
+            item: None,
+            layout: SectionLayout::List,
+            paragraphs: vec![left],
+        }),
+    }
 }
 
 /// Drops the sections of prose that tell nothing but sides of conflicts which the short answer does not tell: a figure that others dispute
@@ -364,6 +386,19 @@ mod tests {
         let notes = EvidenceStore::new(plan);
         remove_unfit_lines(&brief, &notes, draft, &mut scorer).unwrap();
         report_open_parts(draft, coverage, &mut scorer).unwrap();
+    }
+
+    #[test]
+    fn steps_that_the_short_answer_tells_are_told_once_and_what_is_left_is_a_further_point() {
+        let steps = [line(1, "Sweep the roof."), line(2, "Lay the mat."), line(3, "Water it.")];
+        let more = line(4, "Check that the roof falls towards its outlets.");
+        let lines = [std::slice::from_ref(&more), &steps[..2]].concat();
+        let list = DraftSection { layout: SectionLayout::Steps, ..section(1, &lines) };
+        let mut draft = test_support::draft(&steps, vec![list]);
+        draft.short_list = steps.to_vec();
+        settle("How do you install a green roof?", &mut draft, &mut []);
+        assert_eq!(texts(&draft), [more.text.as_str()]);
+        assert_eq!(draft.sections[0].title, prompts::phrases().unwrap().synthesis.further);
     }
 
     #[test]

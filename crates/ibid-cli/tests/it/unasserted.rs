@@ -64,3 +64,16 @@ fn what_a_study_found_or_a_source_says_itself_is_a_yes_and_its_denial_a_no() {
         assert!(!it.err.contains("yes or no"), "{}", it.err);
     }
 }
+
+#[test]
+fn what_would_be_is_told_with_its_condition() {
+    let desk = TestHome::with_model();
+    let page = "# Shade in the streets of Orrin\n\nIf every yard of the town were planted, the street would be 0.3 °C cooler. \
+                White roofs would lower the street temperature by 0.5 °C at a tenth of the cost.\n";
+    desk.write("town/page.md", page);
+    let asked = "By how much do white roofs lower the street temperature?";
+    let it = desk.ask_folder("town", asked);
+    let text = it["result"].as_str().unwrap_or_default();
+    let short = text.split("**Confidence").next().unwrap_or_default();
+    assert!(short.contains("If every yard") && short.contains("0.5 °C"), "{text}");
+}

@@ -9,6 +9,8 @@ use super::context::SentenceContext;
 
 /// Maximum number of words of a quote that was widened to the sentences before it.
 const WIDENED_WORDS: usize = 70;
+/// The same where they tell the condition.
+const CONDITIONED_WORDS: usize = 90;
 /// Maximum number of sentences before one that are quoted with it.
 const MAX_ANTECEDENTS: usize = 3;
 /// Maximum number of words of a label that a paragraph begins with.
@@ -16,6 +18,8 @@ const MAX_LABEL_WORDS: usize = 4;
 /// Maximum number of bytes and of lines of code that are quoted with the step that they belong to.
 const MAX_CODE_BYTES: usize = 240;
 const MAX_CODE_LINES: usize = 4;
+/// Maximum number of sentences from one that tells a condition to one that it governs.
+const MAX_TO_CONDITION: usize = 2;
 /// How a step begins that goes on with the one before it.
 const NEXT_STEP: &str = "Then ";
 
@@ -66,7 +70,9 @@ impl SentenceRange {
         }
         let leans = leans_on_previous(page.sentence(n), words);
         // A step that says "then" is told with the one before it, and "that's why" with what it follows from.
-        if !leans && !is_next_step(page, n) && !concludes(page.sentence(n), words) {
+        let of_condition = condition_of(page, n).is_some();
+        if !leans && !of_condition && !is_next_step(page, n) && !concludes(page.sentence(n), words)
+        {
             return Some(span);
         }
         let Some((first, _)) = around.antecedents.first() else {
@@ -92,7 +98,8 @@ impl SentenceRange {
         // What it is about is said there, and may be another thing than the title of the page names.
         span.heading = span.heading.filter(|at| *at > 0 && !named(at));
         span.seen = SentenceText::new(&joined);
-        (span.seen.words <= WIDENED_WORDS).then_some(span)
+        let most = if of_condition { CONDITIONED_WORDS } else { WIDENED_WORDS };
+        (span.seen.words <= most).then_some(span)
     }
 }
 
@@ -156,6 +163,22 @@ fn is_hearsay(text: &str) -> bool {
     HEARSAY.iter().any(|it| has_phrase(&lower, it))
 }
 
+/// The sentence with the condition on which sentence `n` would hold, at most two before it in its block: "If all roofs were green, the air
+/// would be cooler. White roofs would cool it more."
+pub(super) fn condition_of(page: &Page, n: usize) -> Option<usize> {
+    const CONDITIONS: [&str; 5] = ["if", "unless", "were", "had", "without"];
+    const WISHES: [&str; 3] = ["would like", "would rather", "would you"];
+    let has = |at: usize, all: &[&str]| {
+        let said = spaced(page.sentence(at));
+        all.iter().any(|it| has_phrase(&said, it))
+    };
+    if !has(n, &["would"]) || has(n, &CONDITIONS) || has(n, &WISHES) {
+        return None;
+    }
+    let mut before = (n.saturating_sub(MAX_TO_CONDITION)..n).rev();
+    before.find(|at| same_block(page, *at, n) && has(*at, &["if"]))
+}
+
 /// The sentence before sentence `n` in its block, if sentence `n` depends on it; else `n`.
 pub(crate) fn with_antecedent(page: &Page, n: usize, words: &SentenceWords) -> usize {
     let before = n.checked_sub(1).filter(|before| same_block(page, *before, n));
@@ -172,7 +195,12 @@ pub(super) fn antecedents<'a>(
     (sound, words): (&dyn Fn(&usize) -> bool, &SentenceWords),
 ) -> &'a [(usize, Vec<u32>)] {
     let concludes = concludes(page.sentence(n), words);
-    if !leans_on_previous(page.sentence(n), words) && !is_next_step(page, n) && !concludes {
+    let condition = condition_of(page, n);
+    if !leans_on_previous(page.sentence(n), words)
+        && !is_next_step(page, n)
+        && !concludes
+        && condition.is_none()
+    {
         return &[];
     }
     if concludes && is_hearsay(page.sentence(n)) {
@@ -196,7 +224,7 @@ pub(super) fn antecedents<'a>(
         let Some(fit) = fit.filter(|_| adjoins && sound(&at)) else {
             return &[];
         };
-        if !leans_on_previous(text, words) {
+        if condition.is_none_or(|it| it == at) && !leans_on_previous(text, words) {
             return if concludes || fit >= MIN_ANTECEDENT_FIT {
                 &before[before.len() - count..]
             } else {

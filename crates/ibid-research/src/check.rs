@@ -415,7 +415,10 @@ impl<'a> CitationBuilder<'a> {
                 continue;
             };
             for passage in it.quotes() {
-                citations.push(Citation { n, evidence: it.id, passage: passage.clone() });
+                // Two rows of a table have one header.
+                if citations.iter().all(|known| known.passage != *passage) {
+                    citations.push(Citation { n, evidence: it.id, passage: passage.clone() });
+                }
             }
         }
         citations.sort_by_key(|citation| citation.n);

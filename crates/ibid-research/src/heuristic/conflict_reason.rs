@@ -241,7 +241,13 @@ fn around_figures(one: &str, other: &str) -> Option<String> {
     let slice = |from: usize, to: usize| {
         (from < to).then(|| &one[words[from].span.start..words[to - 1].span.end])
     };
-    let sides = [slice(first, at), Some("…"), slice(at + 1, last + 1)];
+    let sides = if first < at {
+        [slice(first, at), Some("…"), slice(at + 1, last + 1)]
+    } else {
+        // Of "… of annual rainfall" the thing is enough.
+        let thing = (at + 1..=last).find(|nth| !is_stop(nth)).unwrap_or(last);
+        [None, None, slice(thing, last + 1)]
+    };
     (told >= 2).then(|| format!("“{}”", sides.into_iter().flatten().collect::<Vec<_>>().join(" ")))
 }
 
@@ -375,5 +381,8 @@ mod tests {
         let one = "An old mill with 10 cm of plaster kept 56 % of annual warmth on average.";
         let other = "The mill of Denham, with 10 cm of plaster, kept 63 % of annual warmth.";
         assert_eq!(shared_subject(one, other), "“kept … of annual warmth”");
+        let one = "Our mill of brick retains 78 % of annual warmth.";
+        let other = "The mill of Denham, with plaster, retained 63 % of annual warmth.";
+        assert_eq!(shared_subject(one, other), "“annual warmth”");
     }
 }

@@ -97,6 +97,7 @@ pub fn source_kind_label(it: &Source) -> &'static str {
     match it.kind {
         _ if it.url.starts_with("mcp://") => "MCP server",
         SourceKind::Web => "web page",
+        SourceKind::Scholar if it.is_unlisted_paper() => "web page",
         SourceKind::Pubmed => "PubMed",
         SourceKind::Scholar => "scholarly work",
         SourceKind::News => "news",

@@ -16,10 +16,7 @@ const MAX_NAMING_SITES: usize = 3;
 pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
         SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT_AUTHORITY,
-        // A page that a general web engine found among papers, and that no catalogue lists.
-        SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => {
-            UNLISTED_PAPER_AUTHORITY
-        }
+        SourceKind::Scholar if source.is_unlisted_paper() => UNLISTED_PAPER_AUTHORITY,
         SourceKind::Pubmed => PUBMED_AUTHORITY + work_bonus(&source.work),
         SourceKind::Scholar => SCHOLAR_AUTHORITY + work_bonus(&source.work),
         SourceKind::News => NEWS_AUTHORITY,

@@ -154,6 +154,11 @@ impl Source {
         }
     }
 
+    /// Whether a general web engine found it among papers, and no catalogue lists it: it may be any page.
+    pub fn is_unlisted_paper(&self) -> bool {
+        self.kind == SourceKind::Scholar && self.work.key().is_none() && self.work.venue.is_none()
+    }
+
     /// Creates the source for `page`. `domain` is the registrable domain, if any.
     pub fn from_page(
         id: SourceId,
@@ -216,6 +221,7 @@ fn author_line(authors: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{Block, BlockKind, PageDraft};
 
     #[test]
     fn a_note_of_the_end_of_a_document_is_told_from_its_matter() {
@@ -232,6 +238,19 @@ mod tests {
         ] {
             assert_eq!(is_note_of_end(sentence), ended, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_page_found_among_papers_is_one_only_if_a_catalogue_lists_it() {
+        let page = Page::new(PageDraft {
+            url: "https://a.example/care".to_owned(),
+            blocks: vec![Block::new(BlockKind::Prose, "A roof needs two visits a year.")],
+            ..PageDraft::default()
+        });
+        let mut source = Source::from_page(SourceId::new(1), SourceKind::Scholar, &page, None);
+        assert!(source.is_unlisted_paper());
+        source.work.doi = Some("10.1000/182".to_owned());
+        assert!(!source.is_unlisted_paper());
     }
 
     #[test]

@@ -40,9 +40,10 @@ pub struct SourceCard {
 }
 
 /// The CSS class of a kind of source.
-fn kind_class(it: SourceKind) -> &'static str {
-    match it {
+fn kind_class(it: &Source) -> &'static str {
+    match it.kind {
         SourceKind::Web => "web",
+        SourceKind::Scholar if it.is_unlisted_paper() => "web",
         SourceKind::Pubmed => "pubmed",
         SourceKind::Scholar => "scholar",
         SourceKind::News => "news",
@@ -72,7 +73,7 @@ impl SourceCard {
     /// The card of the `n`-th work, from 1.
     pub fn from_report(report: &Report, n: usize) -> Option<SourceCard> {
         let it = source(report, u32::try_from(n).ok()?)?;
-        let (class, word) = (kind_class(it.kind), source_kind_label(it));
+        let (class, word) = (kind_class(it), source_kind_label(it));
         let link = web_url(&it.url);
         let host = match &link {
             Some(url) => url::Url::parse(url)

@@ -72,6 +72,10 @@ pub struct Source {
     /// Whether it says of itself, where it begins, that it no longer applies.
     #[serde(default, skip_serializing_if = "is_false")]
     pub superseded: bool,
+    /// The years or numbers of the editions that the page, in one of its first sentences, says it replaces. Read from the page, never
+    /// stored.
+    #[serde(skip)]
+    pub replaces: Vec<String>,
     /// Whether it states that it offers for sale what it describes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_offer: bool,
@@ -86,6 +90,25 @@ fn is_false(it: &bool) -> bool {
 fn says_superseded(page: &Page) -> bool {
     const SENTENCES: usize = 3;
     (0..page.sentences().len().min(SENTENCES)).any(|n| is_note_of_end(page.sentence(n)))
+}
+
+/// The years or numbers of the editions that a page says it replaces: 2011 of "This edition replaces the edition of 2011, which is withdrawn".
+fn replaced_editions(page: &Page) -> Vec<String> {
+    // Titles and the line on its author stand before it.
+    const SENTENCES: usize = 6;
+    (0..page.sentences().len().min(SENTENCES)).flat_map(|n| replaced_in(page.sentence(n))).collect()
+}
+
+fn replaced_in(sentence: &str) -> Vec<String> {
+    const VERBS: [&str; 2] = [" replaces ", " supersedes "];
+    let lower = sentence.to_lowercase();
+    let told = VERBS.iter().find_map(|verb| lower.split_once(verb));
+    let Some((_, what)) = told.filter(|(own, _)| own.trim_start().starts_with("this ")) else {
+        return Vec::new();
+    };
+    let clause = what.split([',', ';', '.', ':']).next().unwrap_or_default();
+    let numbers = clause.split_whitespace().filter(|it| it.chars().all(|c| c.is_ascii_digit()));
+    numbers.map(str::to_owned).collect()
 }
 
 fn is_note_of_end(sentence: &str) -> bool {
@@ -183,6 +206,7 @@ impl Source {
             copy_of: None,
             cited_by: None,
             superseded: says_superseded(page),
+            replaces: replaced_editions(page),
             is_offer: page.is_offer,
         }
     }
@@ -238,6 +262,14 @@ mod tests {
         ] {
             assert_eq!(is_note_of_end(sentence), ended, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_page_says_which_edition_it_replaces() {
+        let told = "This edition replaces the edition of 2011, which is withdrawn.";
+        assert_eq!(replaced_in(told), ["2011"]);
+        assert!(replaced_in("The pump replaces the one of 2011.").is_empty());
+        assert!(replaced_in("This edition is of 2011.").is_empty());
     }
 
     #[test]

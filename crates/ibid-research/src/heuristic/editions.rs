@@ -2,6 +2,8 @@
 use crate::thresholds::MIN_EDITION_TITLE_SIMILARITY;
 use std::collections::BTreeSet;
 
+use crate::authority::authority;
+
 use super::claim_clusters::{MIN_TITLE_CONTENT_WORDS, independent_source};
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Source, SourceId};
@@ -22,14 +24,14 @@ fn numbers_in(text: &str) -> BTreeSet<String> {
     content_stems(text).into_iter().filter(digits).collect()
 }
 
-/// Whether `newer` is a later edition of `older`: same independent source, titles alike except for numbers, and a later
-/// date.
+/// Whether `newer` is a later edition of `older`: titles alike except for numbers, a later date, and the same independent source, or one of
+/// no less authority that says which edition it replaces.
 pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
     // What costs little rules out nearly all pairs.
     if newer.key() == older.key()
         || older.date.is_none()
         || newer.date <= older.date
-        || independent_source(newer) != independent_source(older)
+        || independent_source(newer) != independent_source(older) && !says_it_replaces(newer, older)
     {
         return false;
     }
@@ -45,6 +47,13 @@ pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
         && !numbers.is_empty()
         && !other_numbers.is_empty()
         && numbers != other_numbers
+}
+
+/// Whether `newer` says that it replaces the edition of `older`, and is published in no lesser place.
+fn says_it_replaces(newer: &Source, older: &Source) -> bool {
+    let numbers = numbers_in(&older.title);
+    newer.replaces.iter().any(|it| numbers.contains(it))
+        && authority(newer, 0) >= authority(older, 0)
 }
 
 #[cfg(test)]
@@ -73,6 +82,17 @@ mod tests {
             assert!(!is_newer_edition(it, &new));
         }
         assert!(!is_newer_edition(&other, &old) && !is_newer_edition(&again, &old));
+        // Elsewhere it says so itself, and nobody replaces the guideline of a public body.
+        let elsewhere = Source { domain: "copies.example".to_owned(), ..new.clone() };
+        assert!(!is_newer_edition(&elsewhere, &old));
+        let said = Source { replaces: vec!["2011".to_owned()], ..elsewhere };
+        assert!(is_newer_edition(&said, &old));
+        let official = Source {
+            domain: "roofs.gov".to_owned(),
+            url: "https://roofs.gov/1".to_owned(),
+            ..old.clone()
+        };
+        assert!(!is_newer_edition(&said, &official));
         let all = [old, new, other, again];
         let asked = |question| superseded_sources(&all, question).into_iter().collect::<Vec<_>>();
         assert_eq!(asked("How deep is the substrate?"), [SourceId::new(1)]);

@@ -142,8 +142,6 @@ pub(crate) const MIN_PLAIN_FORM_FIT: f32 = 0.8;
 pub(crate) const MIN_ALL_WORDS: f32 = 0.9;
 /// The same share where the unit of a figure stands for a word: "28 °C" to "how warm is the water?"
 pub(crate) const MIN_MEASURED_WORDS: f32 = 0.4;
-/// The same share where a factor answers: "reduced 7x" to "how much faster is linking?"
-pub(crate) const MIN_RATIO_WORDS: f32 = 0.6;
 /// Weight of a point without the words for what is asked of the subject, where another point has them.
 pub(crate) const OTHER_ASPECT_WORTH: f32 = 0.5;
 /// Probability of an answer from which a point keeps its worth without these words.

@@ -202,6 +202,12 @@ fn a_factor_tells_how_much_faster_something_is_on_a_page_on_its_release() {
     let (_, text) = ask(&home, "How much faster is firing with the Brekk kiln software 2.4?");
     assert!(short(&text).contains("Firing is reduced 3x."), "{text}");
     assert!(!text.contains("Nearest passage"), "{text}");
+    home.write(
+        "mills/page.md",
+        &format!("{title}The release should make firing much faster in 2026.\n"),
+    );
+    let (_, text) = ask(&home, "How much faster is firing with the Brekk kiln software 2.4?");
+    assert!(!text.contains("**Short answer"), "{text}");
     home.write("mills/page.md", "# Bikes of Orrin\n\nOn hills a bike is 2x faster than a mule.\n");
     let (_, text) = ask(&home, "How much faster is a bike than a car on hills?");
     assert!(short(&text).contains("**Nearest passage.** On hills"), "{text}");

@@ -119,14 +119,14 @@ pub(crate) fn answers_ratio_of_named(asked: &str, text: &str) -> bool {
 }
 
 /// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
-fn asks_ratio(asked: &str) -> bool {
+pub(crate) fn asks_ratio(asked: &str) -> bool {
     let lower = asked.to_lowercase();
     let next = lower.split_once("how much ").and_then(|(_, rest)| rest.split_whitespace().next());
     next.is_some_and(|word| COMPARATIVES.contains(&word.trim_end_matches(['?', ','])))
 }
 
 /// Whether a text says by which factor or share something changes: "reduced 7x", "twice as fast", "a 40% reduction".
-fn tells_ratio(asked: &str, text: &str) -> bool {
+pub(crate) fn tells_ratio(asked: &str, text: &str) -> bool {
     const CHANGES: [&str; 17] = [
         "reduc", "improv", "cut", "drop", "speed", "save", "saving", "increas", "decreas", "gain",
         "fell", "rose", "grew", "less", "more", "lower", "higher",

@@ -1,5 +1,7 @@
 //! Whether a short answer is only near the question.
-use crate::heuristic::amount::{amounts, answers_ratio_of_named, is_beside_another};
+use crate::heuristic::amount::{
+    amounts, answers_ratio_of_named, asks_ratio, is_beside_another, tells_ratio,
+};
 use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
@@ -9,11 +11,13 @@ use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
     DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_DEFINITION_FIT,
-    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_RATIO_WORDS, MIN_UNKNOWN_THING_PROBABILITY,
-    OTHER_ASPECT_SURE,
+    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
+
+/// Share of the words of the question from which a factor answers it: "reduced 7x" to "how much faster is linking?"
+const MIN_RATIO_WORDS: f32 = 0.6;
 
 /// Whether a point states the fact asked for: in a form that says so, or in the form of such facts and, with the title of a page that
 /// says so, in the words of the question.
@@ -70,6 +74,10 @@ pub(super) fn mark_near(
     let headed = best.is_some_and(|it| it.headed);
     let told =
         best.is_some_and(|best| best.headed || best.listed || says_all(brief, notes, scorer, best));
+    // "How much faster" is not answered by "should be faster", whatever its words are.
+    let ratioless = alone
+        && asks_ratio(scorer.question())
+        && !short.iter().any(|it| tells_ratio(scorer.question(), &it.text));
     let alone = alone && !told;
     // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
     let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
@@ -117,6 +125,7 @@ pub(super) fn mark_near(
             || on_other_aspect
             || unnamed
             || likely.is_some_and(|it| it < least))
+        || ratioless
         || one_sided
         || unnamed_kind
         || unknown && likely.is_none_or(|it| it < MIN_UNKNOWN_THING_PROBABILITY);

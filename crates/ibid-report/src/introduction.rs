@@ -36,7 +36,13 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         (true, 1) => format!("The source differs with itself on {about}"),
         (true, _) => format!("Sources differ on {about}"),
     };
-    let given = format!("{}: {} and {last}", shown(&what), before.join(", "));
+    // Which case has yes and which no, the reason tells.
+    let is_plain = |side: &ConflictSide| matches!(side.says.as_str(), "yes" | "no");
+    let told = !conflict.is_disagreement() && conflict.sides.iter().all(is_plain);
+    let given = match told {
+        true => shown(&what),
+        false => format!("{}: {} and {last}", shown(&what), before.join(", ")),
+    };
     let dates: Option<Vec<&str>> = conflict.sides.iter().map(|side| side_date(it, side)).collect();
     let newest = dates.as_ref().and_then(|dates| {
         let last = dates.iter().max()?;

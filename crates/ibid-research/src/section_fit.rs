@@ -66,7 +66,7 @@ pub(crate) fn remove_unfit_lines(
     }
     keep_comparable_lines(brief, notes, draft, scorer);
     fold_single_figure(notes, draft, scorer);
-    drop_told_lines(draft, further);
+    drop_told_lines(brief, draft, scorer, further);
     keep_concluding_lines(draft);
     order_as_planned(draft, &plan.sections, further);
     Ok(())
@@ -235,12 +235,26 @@ fn drop_contained_lines(section: &mut DraftSection) {
 }
 
 /// Drops the lines that the short answer tells in the same words, of lists where it tells one as a whole, and the sections without lines.
-/// What is left of such a list is a `further` point: a single step is no procedure.
-fn drop_told_lines(draft: &mut ReportDraft, further: &str) {
+/// A section that somebody planned keeps its lines rather than be empty. What is left of a list is a `further` point: a single step is no
+/// procedure.
+fn drop_told_lines(
+    brief: &Brief,
+    draft: &mut ReportDraft,
+    scorer: &RelevanceScorer,
+    further: &str,
+) {
+    let asked = brief.question.to_lowercase();
     let short: BTreeSet<String> = draft.short.iter().map(|line| line.text.clone()).collect();
     let list_told = !short.is_empty() && draft.short == draft.short_list;
     let mut left = Vec::new();
     for section in &mut draft.sections {
+        // A part of the question is a section in its words.
+        let is_part = asked.contains(&section.title.to_lowercase());
+        let by_code = section.item.is_some_and(|item| scorer.has_facet(item) || is_part);
+        let mut lines = section.paragraphs.iter().flatten();
+        if !by_code && lines.all(|line| short.contains(&line.text)) {
+            continue;
+        }
         if section.layout == SectionLayout::Prose || list_told {
             let count = |it: &DraftSection| it.paragraphs.iter().flatten().count();
             let before = count(section);

@@ -4,13 +4,15 @@ use super::word_budget::WordBudget;
 use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::answer_shape::is_free_form;
 use crate::heuristic::claim_clusters::{ClaimCluster, select_by_mmr};
-use crate::heuristic::procedure::{MIN_LISTED, is_step, whole_procedures};
+use crate::heuristic::procedure::{MIN_LISTED, is_step, leading_steps, whole_procedures};
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
 use crate::prompts;
 use crate::thresholds::{MIN_SECTION_SCORE_SHARE, MIN_SECTION_WORTH_SHARE, MIN_STEP_FIT};
 use ibid_core::Result;
-use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind, SectionLayout, Stance};
+use ibid_core::domain::{
+    Brief, EvidenceStore, ItemId, QuestionKind, SectionLayout, SourceId, Stance,
+};
 
 /// Probability of an answer, by the model that compares meaning, from which a sentence is told whatever words it uses.
 const SURE_SECTION_PROBABILITY: f32 = 0.6;
@@ -30,6 +32,8 @@ pub(super) fn sections_by_item(
 ) -> Result<Vec<DraftSection>> {
     let notes = page.notes;
     let (mut sections, mut further) = (Vec::new(), Vec::new());
+    let steps = leading_steps(QuestionKind::HowTo, notes, ranked);
+    let procedure_page = steps.first().map(|it| notes.evidence[it.point.evidence[0]].source);
     for planned in &notes.plan.writing.sections {
         let mut paragraphs = Vec::new();
         let mut layout = SectionLayout::Prose;
@@ -52,6 +56,11 @@ pub(super) fn sections_by_item(
                 Some(QuestionKind::List) => SectionLayout::List,
                 _ => layout,
             };
+        }
+        // What the page of the procedure that is told has besides is none of its steps.
+        if layout == SectionLayout::Steps && page.list_told {
+            let is_beside = |it: &mut Vec<DraftLine>| source_of(notes, it) == procedure_page;
+            further.extend(paragraphs.extract_if(.., is_beside).flatten());
         }
         // A single sentence of a page is no procedure: such sentences stand beside each other in no order.
         if layout == SectionLayout::Steps && paragraphs.iter().all(|it| it.len() == 1) {
@@ -80,6 +89,12 @@ pub(super) fn sections_by_item(
         sections.push(DraftSection { title, item: None, layout, paragraphs: vec![further] });
     }
     Ok(sections)
+}
+
+/// The page that the first line of a paragraph is from.
+fn source_of(notes: &EvidenceStore, paragraph: &[DraftLine]) -> Option<SourceId> {
+    let cited = *paragraph.first()?.evidence.first()?;
+    notes.evidence.iter().find(|it| it.id == cited).map(|it| it.source)
 }
 
 /// Whether an item is the question itself.

@@ -138,6 +138,11 @@ impl RelevanceScorer {
         terms
     }
 
+    /// Whether code planned an item, as the core or an aspect of a question of its kind.
+    pub(crate) fn has_facet(&self, item: ItemId) -> bool {
+        self.item_matchers.iter().any(|it| it.item == item && it.facet.is_some())
+    }
+
     /// Whether an item asks for the figures on a subject, beside the question itself.
     pub(crate) fn is_of_figures(&self, item: ItemId) -> bool {
         let asks = |it: &ItemMatcher| it.facet.is_some_and(|facet| facet.numbers) && !it.core;

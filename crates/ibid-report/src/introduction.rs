@@ -36,10 +36,10 @@ fn disputed(it: &Report, conflict: &Conflict, shown: impl Fn(&str) -> String) ->
         (true, 1) => format!("The source differs with itself on {about}"),
         (true, _) => format!("Sources differ on {about}"),
     };
-    // Which case has yes and which no, the reason tells.
+    // The reason says which case has yes and which has no.
     let is_plain = |side: &ConflictSide| matches!(side.says.as_str(), "yes" | "no");
-    let told = !conflict.is_disagreement() && conflict.sides.iter().all(is_plain);
-    let given = match told {
+    let reason_names_sides = !conflict.is_disagreement() && conflict.sides.iter().all(is_plain);
+    let given = match reason_names_sides {
         true => shown(&what),
         false => format!("{}: {} and {last}", shown(&what), before.join(", ")),
     };

@@ -115,7 +115,7 @@ fn fold_single_figure(notes: &EvidenceStore, draft: &mut ReportDraft, scorer: &R
     draft.sections.remove(at);
 }
 
-/// Puts the sections in the order of the plan; one that is not in it stays behind the section before it, and the `further` points are last.
+/// Puts the sections in the order of the plan; one that is not in it follows the section before it, and the `further` points are last.
 fn order_as_planned(draft: &mut ReportDraft, planned: &[SectionPlan], further: &str) {
     let mut last = 0;
     let mut placed: Vec<(usize, DraftSection)> = Vec::new();
@@ -234,9 +234,9 @@ fn drop_contained_lines(section: &mut DraftSection) {
     });
 }
 
-/// Drops the lines that the short answer tells in the same words, of lists where it tells one as a whole, and the sections without lines.
-/// A section that somebody planned keeps its lines rather than be empty. What is left of a list is a `further` point: a single step is no
-/// procedure.
+/// Drops lines that the short answer already has: those of prose, and those of a list if the short answer is a list. Then drops empty
+/// sections. A section planned by a model or a person stays if all its lines are told. The rest of a shortened list moves to the `further`
+/// points: a single step is no procedure.
 fn drop_told_lines(
     brief: &Brief,
     draft: &mut ReportDraft,
@@ -252,7 +252,7 @@ fn drop_told_lines(
         let is_part = asked.contains(&section.title.to_lowercase());
         let by_code = section.item.is_some_and(|item| scorer.has_facet(item) || is_part);
         let mut lines = section.paragraphs.iter().flatten();
-        if !by_code && lines.all(|line| short.contains(&line.text)) {
+        if !by_code && section.title != further && lines.all(|line| short.contains(&line.text)) {
             continue;
         }
         if section.layout == SectionLayout::Prose || list_told {

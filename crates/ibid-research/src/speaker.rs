@@ -40,8 +40,9 @@ fn is_in_first_person(sentence: &str) -> bool {
 fn shortened(title: &str) -> String {
     const BEFORE_SITE: [&str; 5] = [" | ", " - ", " – ", " — ", " · "];
     let parts = BEFORE_SITE.iter().filter_map(|it| title.rsplit_once(it));
-    let longer = parts.map(|(own, site)| if own.len() > site.len() { own } else { site });
-    let title = longer.min_by_key(|it| it.len()).unwrap_or(title).trim();
+    let last = parts.max_by_key(|(own, _)| own.len());
+    let longer = |(own, site): (_, _)| if str::len(own) > str::len(site) { own } else { site };
+    let title = last.map_or(title, longer).trim();
     if title.chars().count() <= MAX_TITLE_CHARS {
         return title.to_owned();
     }
@@ -75,6 +76,7 @@ mod tests {
         assert_eq!(shortened(long), "A very long title of a page on roofs, and what became of …");
         assert_eq!(shortened("Roofs"), "Roofs");
         assert_eq!(shortened("What our roof costs | Alder Roofs"), "What our roof costs");
+        assert_eq!(shortened("Roofs – leaks and why | Alder"), "Roofs – leaks and why");
         assert_eq!(shortened("Five promises of roofs - Slate"), "Five promises of roofs");
     }
 }

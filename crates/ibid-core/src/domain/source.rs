@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::words::tokens;
 use super::{Hit, Page, PageHash, SourceId, Vertical, Work};
 
 /// The kind of publication. It affects how a source is displayed, not its trust.
@@ -72,9 +73,8 @@ pub struct Source {
     /// Whether it says of itself, where it begins, that it no longer applies.
     #[serde(default, skip_serializing_if = "is_false")]
     pub superseded: bool,
-    /// The years or numbers of the editions that the page, in one of its first sentences, says it replaces. Read from the page, never
-    /// stored.
-    #[serde(skip)]
+    /// The years or numbers of the editions that the page, in one of its first sentences, says it replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<String>,
     /// Whether it states that it offers for sale what it describes.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -106,9 +106,10 @@ fn replaced_in(sentence: &str) -> Vec<String> {
     let Some((_, what)) = told.filter(|(own, _)| own.trim_start().starts_with("this ")) else {
         return Vec::new();
     };
-    let clause = what.split([',', ';', '.', ':']).next().unwrap_or_default();
-    let numbers = clause.split_whitespace().filter(|it| it.chars().all(|c| c.is_ascii_digit()));
-    numbers.map(str::to_owned).collect()
+    const ENDS: [&str; 4] = [", ", "; ", ": ", ". "];
+    let clause = ENDS.iter().fold(what, |it, end| it.split(end).next().unwrap_or_default());
+    let words = tokens(clause).into_iter().map(|it| it.text);
+    words.filter(|it| it.chars().all(|c| c.is_ascii_digit())).collect()
 }
 
 fn is_note_of_end(sentence: &str) -> bool {
@@ -268,6 +269,7 @@ mod tests {
     fn a_page_says_which_edition_it_replaces() {
         let told = "This edition replaces the edition of 2011, which is withdrawn.";
         assert_eq!(replaced_in(told), ["2011"]);
+        assert_eq!(replaced_in("This guide replaces the second edition (2011)."), ["2011"]);
         assert!(replaced_in("The pump replaces the one of 2011.").is_empty());
         assert!(replaced_in("This edition is of 2011.").is_empty());
     }

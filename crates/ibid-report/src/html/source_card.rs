@@ -39,7 +39,7 @@ pub struct SourceCard {
     pub coins: String,
 }
 
-/// The CSS class of a kind of source.
+/// The CSS class of the kind of a source.
 fn kind_class(it: &Source) -> &'static str {
     match it.kind {
         SourceKind::Web => "web",

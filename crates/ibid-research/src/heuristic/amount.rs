@@ -2,6 +2,7 @@
 use ibid_core::domain::words::{Number, content_stems, is_stop_word, numbers, stem, tokens};
 
 use super::dimension::{Dimension, TIMES};
+use super::lexicon::without_zero_patch;
 use super::measures::measures;
 use super::question_kind::COMPARATIVES;
 use crate::thesaurus;
@@ -118,15 +119,21 @@ pub(crate) fn answers_ratio_of_named(asked: &str, text: &str) -> bool {
     named && answers_ratio(asked, text)
 }
 
+/// Whether a question asks by how much one thing is more than another, and a text has no factor, share or difference.
+pub(crate) fn lacks_ratio(asked: &str, text: &str) -> bool {
+    let is_told = |it: &Number| is_difference(&text[it.span.end..]);
+    asks_ratio(asked) && !tells_ratio(asked, text) && !amounts(asked, text).iter().any(is_told)
+}
+
 /// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
-pub(crate) fn asks_ratio(asked: &str) -> bool {
+fn asks_ratio(asked: &str) -> bool {
     let lower = asked.to_lowercase();
     let next = lower.split_once("how much ").and_then(|(_, rest)| rest.split_whitespace().next());
     next.is_some_and(|word| COMPARATIVES.contains(&word.trim_end_matches(['?', ','])))
 }
 
 /// Whether a text says by which factor or share something changes: "reduced 7x", "twice as fast", "a 40% reduction".
-pub(crate) fn tells_ratio(asked: &str, text: &str) -> bool {
+fn tells_ratio(asked: &str, text: &str) -> bool {
     const CHANGES: [&str; 17] = [
         "reduc", "improv", "cut", "drop", "speed", "save", "saving", "increas", "decreas", "gain",
         "fell", "rose", "grew", "less", "more", "lower", "higher",
@@ -179,20 +186,26 @@ fn is_of_another(asked: &str, words: &[&str]) -> bool {
 pub(crate) fn is_beside_another(asked: &str, text: &str) -> bool {
     let compared = |text: &str| {
         let after = text.to_lowercase().split_once(" than ").map(|it| it.1.to_owned())?;
-        Some(content_stems(after.split([',', ';', '.']).next().unwrap_or_default()))
+        let mut stems = content_stems(after.split([',', ';', '.']).next().unwrap_or_default());
+        stems.retain(|it| !it.starts_with(|c: char| c.is_ascii_digit()));
+        Some(stems)
     };
     let both = compared(asked).zip(compared(text));
-    both.is_some_and(|(asked, told)| !told.is_empty() && !told.iter().any(|it| asked.contains(it)))
+    both.is_some_and(|(asked, told)| {
+        !asked.is_empty() && !told.is_empty() && !told.iter().any(|it| asked.contains(it))
+    })
 }
 
 /// Whether a text has a name of the question with another number: "Korv 2 was 8x faster" of "how much faster is Korv 4".
 fn has_other_number(asked: &str, text: &str) -> bool {
     let numbered = |text: &str| -> Vec<(String, String)> {
         let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let number = |word: &str| without_zero_patch(word).unwrap_or(word).to_owned();
         let words = tokens(text);
-        let pairs =
-            words.windows(2).filter(|two| !is_number(&two[0].text) && is_number(&two[1].text));
-        pairs.map(|two| (two[0].text.clone(), two[1].text.clone())).collect()
+        let pairs = words.windows(2).filter(|two| {
+            !is_number(&two[0].text) && !is_stop_word(&two[0].text) && is_number(&two[1].text)
+        });
+        pairs.map(|two| (two[0].text.clone(), number(&two[1].text))).collect()
     };
     let asked = numbered(asked);
     let told = numbered(text);
@@ -206,9 +219,9 @@ fn has_other_number(asked: &str, text: &str) -> bool {
 const SPELLED: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// Words that make a figure a difference.
-const DIFFERENCES: [&str; 12] = [
-    "more", "less", "extra", "fewer", "higher", "lower", "longer", "shorter", "deeper", "heavier",
-    "cooler", "warmer",
+const DIFFERENCES: [&str; 16] = [
+    "faster", "slower", "cheaper", "dearer", "more", "less", "extra", "fewer", "higher", "lower",
+    "longer", "shorter", "deeper", "heavier", "cooler", "warmer",
 ];
 
 /// Whether a figure that `rest` follows is a difference: "50 euros per square metre more", but not "50 euros or more".
@@ -353,6 +366,10 @@ mod tests {
         assert!(bike("The ride is 2x faster than by mule.") < 1.0);
         let korv = |text| quantity_fit("How much faster is Korv 4?", text, true);
         assert_eq!(korv("Korv 4 is 8x faster than Korv 3."), 1.0);
+        let new = "How much faster is Korv 4.1?";
+        assert_eq!(quantity_fit(new, "Korv 4.1.0 is 8x faster.", true), 1.0);
+        assert!(!lacks_ratio("How much more is A than B?", "A costs 50 euros more."));
+        assert!(lacks_ratio("How much faster is A than B?", "A should be faster."));
         assert!(korv("Korv 2 was 8x faster than Korv 1.") < 1.0);
         let pump = "How much cheaper is the Hovik heat pump?";
         assert!(answers_ratio_of_named(pump, "The heat pump is 25 % cheaper."));

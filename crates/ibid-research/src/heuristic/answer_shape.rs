@@ -426,6 +426,9 @@ fn tells_effect(text: &str) -> bool {
     })
 }
 
+/// Phrases that exclude what they are said of.
+const EXCLUSIONS: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
+
 /// Whether a sentence begins with what is not so: "no roof held hedgehogs" does not say which animals live there, and "larks and terns,
 /// but no frogs" does.
 pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
@@ -433,10 +436,9 @@ pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
     let denied = |text: &str| has_denial(&super::lexicon::spaced(text), words);
     let opening = text.split(", ").next().unwrap_or_default();
     // "Hedgehogs, foxes and badgers avoid green roofs."
-    const AWAY: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
-    let (said, asked_words) = (super::lexicon::spaced(text), super::lexicon::spaced(asked));
-    let away = AWAY.iter().any(|it| has_phrase(&said, it) && !has_phrase(&asked_words, it));
-    Ok((denied(opening) || away) && !denied(asked))
+    let excluded =
+        |text: &str| EXCLUSIONS.iter().any(|it| has_phrase(&super::lexicon::spaced(text), it));
+    Ok((denied(opening) || excluded(text)) && !denied(asked) && !excluded(asked))
 }
 
 /// Lists: commas with a final "and", or "include", "such as".

@@ -82,7 +82,7 @@ mod tests {
             assert!(!is_newer_edition(it, &new));
         }
         assert!(!is_newer_edition(&other, &old) && !is_newer_edition(&again, &old));
-        // Elsewhere it says so itself, and nobody replaces the guideline of a public body.
+        // Elsewhere it must say so itself, and cannot replace the guideline of a public body.
         let elsewhere = Source { domain: "copies.example".to_owned(), ..new.clone() };
         assert!(!is_newer_edition(&elsewhere, &old));
         let said = Source { replaces: vec!["2011".to_owned()], ..elsewhere };

@@ -8,7 +8,7 @@ const MAX_ITEM_WORDS: usize = 6;
 /// Words that announce the items, which stand after them.
 const ANNOUNCEMENTS: [&str; 5] = ["including", "include", "includes", "as", "namely"];
 /// Stop words that an item may have.
-const IN_ITEM: [&str; 6] = ["a", "an", "the", "other", "some", "all"];
+const ITEM_STOP_WORDS: [&str; 6] = ["a", "an", "the", "other", "some", "all"];
 
 /// Whether a sentence has what the question is about as one item of an enumeration: in "diseases such as gout, lupus and psoriasis" no
 /// item answers "which foods cause gout?"
@@ -34,18 +34,19 @@ pub(super) fn enumerates_subject(asked: &str, text: &str) -> bool {
 
 /// The items that follow one another, in their order.
 fn runs(text: &str) -> Vec<Vec<Item>> {
-    let mut runs = vec![Vec::new()];
+    let (mut runs, mut run) = (Vec::new(), Vec::new());
     for part in parts(text) {
         let found = item(&part);
         let ends = found.as_ref().is_none_or(|it| it.is_last);
         if found.as_ref().is_some_and(|it| it.announced) {
-            runs.push(Vec::new());
+            runs.push(std::mem::take(&mut run));
         }
-        runs.last_mut().expect("begins with one").extend(found);
+        run.extend(found);
         if ends {
-            runs.push(Vec::new());
+            runs.push(std::mem::take(&mut run));
         }
     }
+    runs.push(run);
     runs
 }
 
@@ -81,20 +82,21 @@ fn item(part: &str) -> Option<Item> {
     let announced = words.iter().rposition(|it| ANNOUNCEMENTS.contains(&it.text.as_str()));
     let own: &[Token] = &words[announced.map_or(0, |at| at + 1)..];
     let fits = |it: &&Token| {
-        !is_verb(&it.text) && (!is_stop_word(&it.text) || IN_ITEM.contains(&it.text.as_str()))
+        !is_verb(&it.text)
+            && (!is_stop_word(&it.text) || ITEM_STOP_WORDS.contains(&it.text.as_str()))
     };
-    let of_item = own.iter().take_while(fits).count();
-    let stems = content_words(&own[..of_item], |_| true);
-    (of_item <= MAX_ITEM_WORDS && !stems.is_empty()).then(|| Item {
+    let length = own.iter().take_while(fits).count();
+    let stems = content_words(&own[..length], |_| true);
+    (length <= MAX_ITEM_WORDS && !stems.is_empty()).then(|| Item {
         stems,
         announced: announced.is_some(),
-        is_last: of_item < own.len(),
+        is_last: length < own.len(),
     })
 }
 
-/// The stems of the content words that `has` takes.
-fn content_words(words: &[Token], has: impl Fn(&str) -> bool) -> Vec<String> {
-    let taken = words.iter().filter(|it| !is_stop_word(&it.text) && has(&it.text));
+/// The stems of the content words for which `keep` holds.
+fn content_words(words: &[Token], keep: impl Fn(&str) -> bool) -> Vec<String> {
+    let taken = words.iter().filter(|it| !is_stop_word(&it.text) && keep(&it.text));
     taken.map(|it| stem(&it.text)).collect()
 }
 

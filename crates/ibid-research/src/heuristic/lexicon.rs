@@ -26,7 +26,7 @@ impl StemInterner {
             it.ends_with(|c: char| c.is_ascii_digit()) && it.starts_with(char::is_alphabetic)
         });
         let spelled = singular.map_or_else(|| spelled.clone(), str::to_owned);
-        let spelled = first_of_release(&spelled).map_or_else(|| spelled.clone(), str::to_owned);
+        let spelled = without_zero_patch(&spelled).map_or_else(|| spelled.clone(), str::to_owned);
         // Clay is fired without a fire.
         let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
         if spelled == "firing" {
@@ -92,10 +92,10 @@ fn before_capital_tail(word: &str) -> Option<&str> {
         .then_some(head)
 }
 
-/// The release of its first version: "1.90" of "1.90.0"; `None` for other words.
-fn first_of_release(word: &str) -> Option<&str> {
+/// A version without its final ".0": "1.90" of "1.90.0"; `None` for other words.
+pub(super) fn without_zero_patch(word: &str) -> Option<&str> {
     let release = word.strip_suffix(".0")?;
-    (release.split('.').count() > 1 && release.split('.').all(|it| it.parse::<u32>().is_ok()))
+    (release.contains('.') && release.split('.').all(|it| it.parse::<u32>().is_ok()))
         .then_some(release)
 }
 

@@ -1,7 +1,5 @@
 //! Whether a short answer is only near the question.
-use crate::heuristic::amount::{
-    amounts, answers_ratio_of_named, asks_ratio, is_beside_another, tells_ratio,
-};
+use crate::heuristic::amount::{amounts, answers_ratio_of_named, is_beside_another, lacks_ratio};
 use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
@@ -76,8 +74,8 @@ pub(super) fn mark_near(
         best.is_some_and(|best| best.headed || best.listed || says_all(brief, notes, scorer, best));
     // "How much faster" is not answered by "should be faster", whatever its words are.
     let ratioless = alone
-        && asks_ratio(scorer.question())
-        && !short.iter().any(|it| tells_ratio(scorer.question(), &it.text));
+        && !short.is_empty()
+        && short.iter().all(|it| lacks_ratio(scorer.question(), &it.text));
     let alone = alone && !told;
     // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
     let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();

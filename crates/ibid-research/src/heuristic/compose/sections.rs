@@ -57,7 +57,7 @@ pub(super) fn sections_by_item(
                 _ => layout,
             };
         }
-        // What the page of the procedure that is told has besides is none of its steps.
+        // Other sentences of the page whose procedure the short answer tells are not steps of it.
         if layout == SectionLayout::Steps && page.list_told {
             let is_beside = |it: &mut Vec<DraftLine>| source_of(notes, it) == procedure_page;
             further.extend(paragraphs.extract_if(.., is_beside).flatten());

@@ -147,7 +147,7 @@ impl RelevanceScorer {
             whole.then_some(items)
         });
         let found = found.unwrap_or_default();
-        // One such step says what all of them are.
+        // One forbidden step means that the page lists what not to do.
         if steps && found.iter().any(|at| is_forbidden_below(page, *at)) {
             return none;
         }
@@ -249,7 +249,13 @@ fn is_forbidden_below(page: &Page, at: usize) -> bool {
     let begins = |of: &[&str]| of.iter().any(|it| said.starts_with(it));
     below.kind != BlockKind::Heading
         && (opens_with_denial(text) && tokens(text).len() <= 2
-            || begins(&[" do not do ", " don't do ", " never do ", " do not try ", " never try "])
+            || begins(&[
+                " do not do this ",
+                " do not do it ",
+                " don't do this ",
+                " never do this ",
+            ])
+            || begins(&[" do not try this ", " never try this "])
             || takes_back(text)
             || begins(&[" this ", " that ", " it "])
                 && HAZARDS.iter().any(|it| has_phrase(&said, it)))

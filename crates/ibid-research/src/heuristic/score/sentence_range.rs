@@ -69,8 +69,8 @@ impl SentenceRange {
             return Some(span);
         }
         let leans = leans_on_previous(page.sentence(n), words);
-        // A step that says "then" is told with the one before it, and "that's why" with what it follows from.
         let of_condition = condition_of(page, n).is_some();
+        // A step that says "then" is told with the one before it, and "that's why" with what it follows from.
         if !leans && !of_condition && !is_next_step(page, n) && !concludes(page.sentence(n), words)
         {
             return Some(span);
@@ -224,7 +224,7 @@ pub(super) fn antecedents<'a>(
         let Some(fit) = fit.filter(|_| adjoins && sound(&at)) else {
             return &[];
         };
-        if condition.is_none_or(|it| it == at) && !leans_on_previous(text, words) {
+        if condition.is_none_or(|it| at <= it) && !leans_on_previous(text, words) {
             return if concludes || fit >= MIN_ANTECEDENT_FIT {
                 &before[before.len() - count..]
             } else {

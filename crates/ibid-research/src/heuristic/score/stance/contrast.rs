@@ -5,13 +5,10 @@ use crate::heuristic::lexicon::has_phrase;
 use crate::heuristic::sentence::{BUT_NOT, has_denial};
 use crate::thresholds::MIN_WORD_MATCH;
 use ibid_core::domain::Stance;
-use ibid_core::domain::words::tokens;
+use ibid_core::domain::words::{is_stop_word, tokens};
 
-/// Maximum number of words between a word for a lack and what is lacking: "the lack of such a spray".
-const WORDS_TO_LACKED: usize = 4;
-
-/// Words before a verb that tell of less of the thing they stand with, or of another.
-pub(super) const LACKS: [&str; 23] = [
+/// Words before a verb that tell of less of the thing they stand with.
+pub(super) const LACKS: [&str; 19] = [
     "deficiency",
     "loss",
     "lack",
@@ -31,22 +28,27 @@ pub(super) const LACKS: [&str; 23] = [
     "less",
     "reduced",
     "blocking",
-    "copy",
-    "copies",
-    "imitation",
-    "imitations",
 ];
 
+/// Words for what stands in place of the thing they stand with.
+const SUBSTITUTES: [&str; 4] = ["copy", "copies", "imitation", "imitations"];
+
 impl RelevanceScorer {
-    /// Whether a sentence tells of a lack of the subject, "stopping the drug reduced bleeding", and the question does not.
+    /// Whether a sentence tells of a lack or a substitute of the subject, "stopping the drug reduced bleeding", and the question does not.
     pub(super) fn is_of_lack(&mut self, claim: &YesNoClaim, spaced: &str) -> bool {
         let words = tokens(spaced);
-        let lacks = |word: &str| LACKS.contains(&word) && !has_phrase(&claim.asked, word);
-        words.iter().enumerate().filter(|(_, it)| lacks(&it.text)).any(|(at, _)| {
-            words[at + 1..].iter().take(WORDS_TO_LACKED).any(|word| {
-                let ids = self.ids(&word.text);
-                claim.subject.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
-            })
+        words.iter().enumerate().any(|(at, word)| {
+            let text = word.text.as_str();
+            // "Slugs were reduced by the spray" has the verb asked about.
+            let is_lack = (LACKS.contains(&text) || SUBSTITUTES.contains(&text))
+                && !has_phrase(&claim.asked, text)
+                && claim.verb != Some(self.lexicon.id(text));
+            let thing = words[at + 1..].iter().find(|it| !is_stop_word(&it.text));
+            is_lack
+                && thing.is_some_and(|thing| {
+                    let ids = self.ids(&thing.text);
+                    claim.subject.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
+                })
         })
     }
 

@@ -33,6 +33,8 @@ fn what_is_said_of_one_thing_but_not_of_another_denies_it_of_the_other() {
         (slugs, "The spray reduced the number of ants but not slugs.", Stance::Against),
         (slugs, "Stopping the spray reduced the number of slugs.", Stance::Neutral),
         (slugs, "Without the spray we reduced the number of slugs.", Stance::Neutral),
+        (slugs, "Slugs were reduced by the spray, and so was their number.", Stance::For),
+        (slugs, "At low doses the spray reduced the number of slugs.", Stance::For),
         (slugs, "Copies of the spray reduced the number of slugs.", Stance::Neutral),
         (slugs, "Stopping the spray reduced the number of ants, but not slugs.", Stance::Neutral),
         // Here copper did it, and there nothing is denied.

@@ -429,8 +429,7 @@ fn tells_effect(text: &str) -> bool {
 /// Phrases that exclude what they are said of.
 const EXCLUSIONS: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
 
-/// Whether a sentence begins with what is not so: "no roof held hedgehogs" does not say which animals live there, and "larks and terns,
-/// but no frogs" does.
+/// Whether a sentence begins with what is not so, "no roof held hedgehogs", or excludes what it lists; not "larks, but no frogs".
 pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
     let words = &prompts::phrases()?.sentence;
     let denied = |text: &str| has_denial(&super::lexicon::spaced(text), words);

@@ -212,3 +212,11 @@ fn a_factor_tells_how_much_faster_something_is_on_a_page_on_its_release() {
     let (_, text) = ask(&home, "How much faster is a bike than a car on hills?");
     assert!(short(&text).contains("**Nearest passage.** On hills"), "{text}");
 }
+
+#[test]
+fn what_avoids_a_place_does_not_live_there() {
+    let home = TestHome::with_model();
+    home.write("mills/page.md", "# Foxes\n\nFoxes, badgers and hedgehogs avoid water mills.\n");
+    let (_, text) = ask(&home, "Which animals live in water mills?");
+    assert!(!text.contains("**Short answer"), "{text}");
+}

@@ -122,7 +122,10 @@ pub(crate) fn answers_ratio_of_named(asked: &str, text: &str) -> bool {
 /// Whether a question asks by how much one thing is more than another, and a text has no factor, share or difference.
 pub(crate) fn lacks_ratio(asked: &str, text: &str) -> bool {
     let is_told = |it: &Number| is_difference(&text[it.span.end..]);
-    asks_ratio(asked) && !tells_ratio(asked, text) && !amounts(asked, text).iter().any(is_told)
+    let is_of_other = has_other_number(asked, text) || is_beside_another(asked, text);
+    asks_ratio(asked)
+        && !tells_ratio(asked, text)
+        && (is_of_other || !amounts(asked, text).iter().any(is_told))
 }
 
 /// Whether a question asks by how much one thing is more than another: "how much faster", "how much more".
@@ -369,6 +372,7 @@ mod tests {
         let new = "How much faster is Korv 4.1?";
         assert_eq!(quantity_fit(new, "Korv 4.1.0 is 8x faster.", true), 1.0);
         assert!(!lacks_ratio("How much more is A than B?", "A costs 50 euros more."));
+        assert!(lacks_ratio("How much faster is Korv 4?", "Korv 2 was 8x faster than Korv 1."));
         assert!(lacks_ratio("How much faster is A than B?", "A should be faster."));
         assert!(korv("Korv 2 was 8x faster than Korv 1.") < 1.0);
         let pump = "How much cheaper is the Hovik heat pump?";

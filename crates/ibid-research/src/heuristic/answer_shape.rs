@@ -20,7 +20,7 @@ use super::amount::quantity_fit;
 use super::calendar::{
     WEEKDAYS, names_day_or_month, names_month, names_weekday, times_of_day_at, years,
 };
-use super::enumeration::enumerates_subject;
+use super::enumeration::{enumerates_subject, excludes};
 use super::intake::asked_verb;
 use super::lexicon::has_phrase;
 use super::measures::measures;
@@ -426,18 +426,12 @@ fn tells_effect(text: &str) -> bool {
     })
 }
 
-/// Phrases that exclude what they are said of.
-const EXCLUSIONS: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
-
 /// Whether a sentence begins with what is not so, "no roof held hedgehogs", or excludes what it lists; not "larks, but no frogs".
 pub(crate) fn denies_members(asked: &str, text: &str) -> Result<bool> {
     let words = &prompts::phrases()?.sentence;
     let denied = |text: &str| has_denial(&super::lexicon::spaced(text), words);
     let opening = text.split(", ").next().unwrap_or_default();
-    // "Hedgehogs, foxes and badgers avoid green roofs."
-    let excluded =
-        |text: &str| EXCLUSIONS.iter().any(|it| has_phrase(&super::lexicon::spaced(text), it));
-    Ok((denied(opening) || excluded(text)) && !denied(asked) && !excluded(asked))
+    Ok((denied(opening) || excludes(asked, text)) && !denied(asked))
 }
 
 /// Lists: commas with a final "and", or "include", "such as".

@@ -1,7 +1,7 @@
 //! What a sentence enumerates.
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 
-use super::lexicon::is_verb;
+use super::lexicon::{has_phrase, is_verb, spaced};
 
 /// Maximum number of words of an item of an enumeration.
 const MAX_ITEM_WORDS: usize = 6;
@@ -9,6 +9,15 @@ const MAX_ITEM_WORDS: usize = 6;
 const ANNOUNCEMENTS: [&str; 5] = ["including", "include", "includes", "as", "namely"];
 /// Stop words that an item may have.
 const ITEM_STOP_WORDS: [&str; 6] = ["a", "an", "the", "other", "some", "all"];
+
+/// Phrases that exclude what they are said of.
+const EXCLUSIONS: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
+
+/// Whether a sentence excludes what it lists, "foxes and badgers avoid green roofs", and the question does not ask for that.
+pub(crate) fn excludes(asked: &str, text: &str) -> bool {
+    let has = |text: &str| EXCLUSIONS.iter().any(|it| has_phrase(&spaced(text), it));
+    has(text) && !has(asked)
+}
 
 /// Whether a sentence has what the question is about as one item of an enumeration: in "diseases such as gout, lupus and psoriasis" no
 /// item answers "which foods cause gout?"

@@ -14,7 +14,7 @@ mod confusables;
 mod dimension;
 mod directives;
 pub(crate) mod editions;
-mod enumeration;
+pub(crate) mod enumeration;
 pub(crate) mod injection;
 pub(crate) mod instructions;
 pub(crate) mod intake;

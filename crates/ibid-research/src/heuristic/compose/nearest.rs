@@ -3,6 +3,7 @@ use crate::heuristic::amount::{amounts, answers_ratio_of_named, is_beside_anothe
 use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
+use crate::heuristic::enumeration::excludes;
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::has_number;
@@ -114,6 +115,9 @@ pub(super) fn mark_near(
         && !headed
         && short.iter().all(|it| !scorer.has_asked_head(&it.text))
         && likely.is_none_or(|it| it < MIN_ANSWER_PROBABILITY);
+    let excluded = kind == QuestionKind::List
+        && !short.is_empty()
+        && short.iter().all(|it| excludes(scorer.question(), &it.text));
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low
@@ -124,6 +128,7 @@ pub(super) fn mark_near(
             || unnamed
             || likely.is_some_and(|it| it < least))
         || ratioless
+        || excluded
         || one_sided
         || unnamed_kind
         || unknown && likely.is_none_or(|it| it < MIN_UNKNOWN_THING_PROBABILITY);

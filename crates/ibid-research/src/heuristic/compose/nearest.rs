@@ -74,7 +74,7 @@ pub(super) fn mark_near(
     let told =
         best.is_some_and(|best| best.headed || best.listed || says_all(brief, notes, scorer, best));
     // "How much faster" is not answered by "should be faster", whatever its words are.
-    let ratioless = alone
+    let lacks_factor = alone
         && !short.is_empty()
         && short.iter().all(|it| lacks_ratio(scorer.question(), &it.text));
     let alone = alone && !told;
@@ -127,7 +127,7 @@ pub(super) fn mark_near(
             || on_other_aspect
             || unnamed
             || likely.is_some_and(|it| it < least))
-        || ratioless
+        || lacks_factor
         || excluded
         || one_sided
         || unnamed_kind

@@ -407,7 +407,7 @@ fn sources(out: &mut String, it: &Report) {
     out.push_str("## Sources\n\n");
     for (at, source) in it.sources.iter().enumerate() {
         let n = at + 1;
-        let _ = write!(out, "- <a id=\"src-{n}\"></a>**[{n}]** ");
+        let _ = write!(out, "- **[{n}]** <a id=\"src-{n}\"></a>");
         if let Some(author) = &source.author {
             let _ = write!(out, "{}. ", escape::markdown(author).trim_end_matches('.'));
         }

@@ -15,14 +15,19 @@ use ibid_core::{Error, ErrorKind, Result};
 /// The weight of meaning relative to words. Nearly all texts that a search has found contain the words.
 const VECTOR_WEIGHT: f32 = 2.0;
 
-/// Sentences that the encoder reads: those nearest to the query by their words and the vectors of their words. Over 20 questions to 7,409
-/// pages, of 19 to 400 sentences each, the three that the whole model found likeliest (0.3 or more) were among the first 37.
-const MAX_EMBEDDED: usize = 96;
+/// Sentences that the encoder reads under their headings: those nearest to the query by their words and the vectors of their words. Over
+/// 20 questions to 7,409 pages, of 19 to 400 sentences each, the three that the whole model found likeliest (0.3 or more) were among the
+/// first 37.
+const MAX_EMBEDDED: usize = 64;
+/// Sentences that it reads after the one before them, too: the nearest of these.
+const MAX_EMBEDDED_AFTER_PREVIOUS: usize = 32;
 /// What the words of the query add to a sentence's cosine by the vectors of its words, scaled to the range from 0 to 1.
 const SHARED_WORDS_WEIGHT: f32 = 0.5;
 /// Sentences that the cross-encoder reads: those nearest to the query by their vectors. Of 56 questions that a sentence answers, as many
 /// have it first, and among the first three, with 8 to 48.
 const MAX_READ: usize = 16;
+/// Sentences that it reads without their title and the sentence before them, too: the likeliest of these.
+const MAX_READ_TWICE: usize = 8;
 /// What turns cosines besides the shared subject, and the log-odds of the cross-encoder, into the log-odds that a sentence answers:
 /// fitted to the sentences nearest to 88 questions in everyday words on eight small folders, of which 56 are answered by a sentence.
 /// One sentence for each was known to answer; because others do, too, the bias is raised by 1.2.
@@ -157,19 +162,6 @@ impl HybridRanker {
         Ok(similarity.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// The cosine of `query` and each of `texts` without their common subject, as [`mean_centered_cosines`] has it.
-    async fn centered(
-        &self,
-        query: &str,
-        texts: impl Iterator<Item = String> + Send,
-    ) -> Result<Vec<f32>> {
-        let texts: Vec<String> = std::iter::once(query.to_owned()).chain(texts).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = self.vectors(&texts).await?;
-        let cosines: Vec<f32> = vectors[1..].iter().map(|it| cosine(it, &vectors[0])).collect();
-        Ok(mean_centered_cosines(&vectors[0], &vectors[1..], &cosines))
-    }
-
     /// The indices of the sentences worth reading, best first: those nearest to the query by the words that they share and by the vectors
     /// of their words. All, where the embedder has no such vectors.
     async fn nearest_by_words(
@@ -206,6 +198,36 @@ impl HybridRanker {
             .map(|it| (score(it) * 1_000.0).round())
             .collect();
         Ok(nearest(&scores, MAX_EMBEDDED))
+    }
+
+    /// The index of each of the sentences `near` that are nearest to the query by their vectors, and the log-odds that it answers,
+    /// likeliest first.
+    async fn log_odds_by_vectors(
+        &self,
+        query: &str,
+        sentences: &[SentenceInContext],
+        near: Vec<usize>,
+    ) -> Result<Vec<(usize, f32)>> {
+        let told: Vec<String> = near.iter().map(|at| sentences[*at].under_headings()).collect();
+        let texts: Vec<&str> =
+            std::iter::once(query).chain(told.iter().map(String::as_str)).collect();
+        let vectors = self.vectors(&texts).await?;
+        let (query, vectors) = (&vectors[0], &vectors[1..]);
+        let cosines: Vec<f32> = vectors.iter().map(|it| cosine(it, query)).collect();
+        let subject = shared_subject(vectors, &cosines);
+        let own = centered_cosines(query, vectors, &subject);
+        let nearest = nearest(&own, MAX_EMBEDDED_AFTER_PREVIOUS);
+        let told: Vec<String> =
+            nearest.iter().map(|at| sentences[near[*at]].after_previous()).collect();
+        let texts: Vec<&str> = told.iter().map(String::as_str).collect();
+        let vectors = self.vectors(&texts).await?;
+        let whole = centered_cosines(query, &vectors, &subject);
+        let AnswerWeights { own: of_own, after_previous, bias, .. } = ANSWER_WEIGHTS;
+        let log_odds =
+            |(at, whole): (usize, f32)| (near[at], bias + of_own * own[at] + after_previous * whole);
+        let mut found: Vec<(usize, f32)> = nearest.into_iter().zip(whole).map(log_odds).collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(found)
     }
 
     /// The vectors of `texts`, in order.
@@ -262,50 +284,79 @@ impl Ranker for HybridRanker {
             return Ok(Vec::new());
         }
         let near = self.nearest_by_words(query, sentences).await?;
-        let told = near.iter().map(|at| sentences[*at].after_previous());
-        let whole = self.centered(query, told).await?;
-        let under = near.iter().map(|at| sentences[*at].under_headings());
-        let own = self.centered(query, under).await?;
-        let AnswerWeights { own: of_own, after_previous, bias, .. } = ANSWER_WEIGHTS;
-        let log_odds = |(own, whole): (f32, f32)| bias + of_own * own + after_previous * whole;
-        let mut by_vectors: Vec<(usize, f32)> =
-            near.into_iter().zip(own.into_iter().zip(whole).map(log_odds)).collect();
-        by_vectors.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut by_vectors = self.log_odds_by_vectors(query, sentences, near).await?;
         by_vectors.truncate(MAX_READ);
-        let mut found = vec![0.0; sentences.len()];
         let failed = |failed: tokio::task::JoinError| {
             Error::new(ErrorKind::Internal, "reading pairs of texts").with_source(failed)
         };
         let load = Arc::clone(&self.pair_scorer);
         let loaded = tokio::task::spawn_blocking(move || load()).await.map_err(failed)?;
-        let Some(scorer) = loaded? else {
-            for (at, log_odds) in by_vectors {
-                found[at] = probability(log_odds);
+        let read = match loaded? {
+            None => by_vectors,
+            Some(scorer) => {
+                let texts = |(at, log_odds): (usize, f32)| CandidateTexts {
+                    at,
+                    log_odds,
+                    own: sentences[at].under_headings(),
+                    whole: sentences[at].whole(),
+                };
+                let texts: Vec<CandidateTexts> = by_vectors.into_iter().map(texts).collect();
+                let query = query.to_owned();
+                let read = move || read_pairs(&*scorer, &query, texts);
+                tokio::task::spawn_blocking(read).await.map_err(failed)?
             }
-            return Ok(found);
         };
-        let texts: Vec<String> = by_vectors
-            .iter()
-            .flat_map(|(at, _)| [sentences[*at].under_headings(), sentences[*at].whole()])
-            .collect();
-        let asked = query.to_owned();
-        let score = move || {
-            let pairs: Vec<(&str, &str)> =
-                texts.iter().map(|text| (asked.as_str(), text.as_str())).collect();
-            scorer.score(&pairs)
-        };
-        let scores = tokio::task::spawn_blocking(score).await.map_err(failed)?;
-        let log_odds = |scores: &PairScores| {
-            let relevance = scores.relevance.clamp(0.001, 0.999);
-            (relevance / (1.0 - relevance)).ln()
-        };
-        for ((at, by_vectors), scores) in by_vectors.into_iter().zip(scores.chunks_exact(2)) {
-            let read = ANSWER_WEIGHTS.read_own * log_odds(&scores[0])
-                + ANSWER_WEIGHTS.read_whole * log_odds(&scores[1]);
-            found[at] = probability(by_vectors + read);
+        let mut found = vec![0.0; sentences.len()];
+        for (at, log_odds) in read {
+            found[at] = probability(log_odds);
         }
         Ok(found)
     }
+}
+
+/// A sentence that the cross-encoder reads.
+struct CandidateTexts {
+    /// Its index among the sentences.
+    at: usize,
+    /// The log-odds that it answers, by vectors.
+    log_odds: f32,
+    /// The sentence under its headings.
+    own: String,
+    /// All of it.
+    whole: String,
+}
+
+/// The index of each candidate and its log-odds by vectors and the cross-encoder.
+fn read_pairs(
+    scorer: &dyn PairScorer,
+    query: &str,
+    mut candidates: Vec<CandidateTexts>,
+) -> Vec<(usize, f32)> {
+    let log_odds = |texts: &[&str]| -> Vec<f32> {
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, *text)).collect();
+        let odds = |scores: &PairScores| {
+            let relevance = scores.relevance.clamp(0.001, 0.999);
+            (relevance / (1.0 - relevance)).ln()
+        };
+        scorer.score(&pairs).iter().map(odds).collect()
+    };
+    let AnswerWeights { read_own, read_whole, .. } = ANSWER_WEIGHTS;
+    let texts: Vec<&str> = candidates.iter().map(|it| it.whole.as_str()).collect();
+    let whole = log_odds(&texts);
+    let likely: Vec<f32> =
+        candidates.iter().zip(&whole).map(|(it, whole)| it.log_odds + read_whole * whole).collect();
+    let mut twice = nearest(&likely, MAX_READ_TWICE);
+    twice.retain(|at| candidates[*at].own != candidates[*at].whole);
+    let texts: Vec<&str> = twice.iter().map(|at| candidates[*at].own.as_str()).collect();
+    // A sentence that is not read alone is taken to say as much as with what stands before it.
+    let mut own = whole.clone();
+    for (at, read) in twice.iter().zip(log_odds(&texts)) {
+        own[*at] = read;
+    }
+    for (it, (own, whole)) in candidates.iter_mut().zip(own.into_iter().zip(whole)) {
+        it.log_odds += read_own * own + read_whole * whole;
+    }
+    candidates.into_iter().map(|it| (it.at, it.log_odds)).collect()
 }
 
 /// The probability of these log odds, in thousandths, so that it does not depend on the processor.
@@ -321,14 +372,18 @@ fn nearest(values: &[f32], most: usize) -> Vec<usize> {
     order
 }
 
-/// The cosine of `query` and each of `texts` after their common subject was taken away: the mean of the texts nearest to the
-/// query by their `cosines`. Rounded to thousandths, so that it does not depend on the processor.
-fn mean_centered_cosines(query: &[f32], texts: &[Arc<[f32]>], cosines: &[f32]) -> Vec<f32> {
+/// The common subject of `texts`: the mean of those nearest to the query by their `cosines`.
+fn shared_subject(texts: &[Arc<[f32]>], cosines: &[f32]) -> Vec<f32> {
     let near = nearest(cosines, SUBJECT_TEXTS.0);
     let near: Vec<&[f32]> = near.into_iter().map(|at| &*texts[at]).collect();
-    let subject = mean_vector(&near);
-    let query = without(query, &subject);
-    let centered = |text: &Arc<[f32]>| cosine(&without(text, &subject), &query);
+    mean_vector(&near)
+}
+
+/// The cosine of `query` and each of `texts` after their common `subject` was taken away. Rounded to thousandths, so that it does not
+/// depend on the processor.
+fn centered_cosines(query: &[f32], texts: &[Arc<[f32]>], subject: &[f32]) -> Vec<f32> {
+    let query = without(query, subject);
+    let centered = |text: &Arc<[f32]>| cosine(&without(text, subject), &query);
     texts.iter().map(|text| (centered(text) * 1_000.0).round() / 1_000.0).collect()
 }
 
@@ -366,7 +421,7 @@ mod tests {
         let texts = [text(0.5, 0.0), text(0.0, 0.5), text(-0.5, 0.0), text(0.0, -0.5)];
         let query = unit_length(vec![1.0, 0.4, 0.0]);
         let cosines: Vec<f32> = texts.iter().map(|text| cosine(text, &query)).collect();
-        let found = mean_centered_cosines(&query, &texts, &cosines);
+        let found = centered_cosines(&query, &texts, &shared_subject(&texts, &cosines));
         assert!(found[0] > 0.9 && found[1].abs() < 0.3 && found[2] < -0.9, "{found:?}");
     }
 }

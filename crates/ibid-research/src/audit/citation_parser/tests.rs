@@ -165,7 +165,7 @@ fn a_row_of_a_table_is_a_claim() {
 
 #[test]
 fn our_own_report_is_read() {
-    let text = "---\ntitle: \"Rain\"\nrun: r_1\n---\n\n# Rain\n\n> **Short answer.** Roofs keep half of the rain. [[1]](#src-1)[^q1] They cool the air. [[2]](#src-2)[^q2]\n>\n> **Confidence: low** — 2 independent sources.\n\n## Key findings\n\n- Roofs keep half of the rain. [[1]](#src-1)[^q1] · ●●○○\n\n## Sources\n\n- <a id=\"src-1\"></a>**[1]** Ann Ash. *Rain on roofs*, Site, 2022-03-14. [a.example](https://a.example/1), read from /docs/a.html · local document\n- <a id=\"src-2\"></a>**[2]** *Air*. /docs/my air.docx · local document\n\n[^q1]: \"Roofs keep half of the rain.\" — Rain on roofs — <https://a.example/1#:~:text=Roofs>\n[^q2]: \"They cool the air.\" — Air — my air.docx\n";
+    let text = "---\ntitle: \"Rain\"\nrun: r_1\n---\n\n# Rain\n\n> **Short answer.** Roofs keep half of the rain. [[1]](#src-1)[^q1] They cool the air. [[2]](#src-2)[^q2]\n>\n> **Confidence: low** — 2 independent sources.\n\n## Key findings\n\n- Roofs keep half of the rain. [[1]](#src-1)[^q1] · ●●○○\n\n## Sources\n\n- **[1]** <a id=\"src-1\"></a>Ann Ash. *Rain on roofs*, Site, 2022-03-14. [a.example](https://a.example/1), read from /docs/a.html · local document\n- <a id=\"src-2\"></a>**[2]** *Air*. /docs/my air.docx · local document\n\n[^q1]: \"Roofs keep half of the rain.\" — Rain on roofs — <https://a.example/1#:~:text=Roofs>\n[^q2]: \"They cool the air.\" — Air — my air.docx\n";
     let cited = parse_citations(text);
     let claims: Vec<(&str, &[usize])> =
         cited.claims.iter().map(|claim| (claim.text.as_str(), claim.sources.as_slice())).collect();

@@ -223,8 +223,9 @@ impl HybridRanker {
         let vectors = self.vectors(&texts).await?;
         let whole = centered_cosines(query, &vectors, &subject);
         let AnswerWeights { own: of_own, after_previous, bias, .. } = ANSWER_WEIGHTS;
-        let log_odds =
-            |(at, whole): (usize, f32)| (near[at], bias + of_own * own[at] + after_previous * whole);
+        let log_odds = |(at, whole): (usize, f32)| {
+            (near[at], bias + of_own * own[at] + after_previous * whole)
+        };
         let mut found: Vec<(usize, f32)> = nearest.into_iter().zip(whole).map(log_odds).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(found)

@@ -14,6 +14,11 @@ pub(crate) struct StemInterner {
 }
 
 impl StemInterner {
+    /// The words seen so far, each with the number of its stem.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.words.iter().map(|(word, id)| (word.as_str(), *id))
+    }
+
     /// The number of a lower-case word's stem.
     pub(crate) fn id(&mut self, word: &str) -> u32 {
         if let Some(id) = self.words.get(word) {

@@ -225,7 +225,17 @@ fn refine_what_question(kind: QuestionKind, whole: &str) -> QuestionKind {
 }
 
 fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
-    if words.question.causal.any_in(whole) { QuestionKind::Causal } else { QuestionKind::YesNo }
+    // "Are there tools that help with it" asks whether they exist, and "are there studies that it helps" whether it does.
+    const EXISTENCE: [&str; 2] = ["are there ", "are any "];
+    const EVIDENCE: [&str; 4] = ["evidence", "studies", "trials", "links"];
+    let starts = |it: &&str| whole.trim_start().starts_with(*it);
+    let asks_existence =
+        EXISTENCE.iter().any(|it| starts(&it)) && !EVIDENCE.iter().any(|it| has_phrase(whole, it));
+    if words.question.causal.any_in(whole) && !asks_existence {
+        QuestionKind::Causal
+    } else {
+        QuestionKind::YesNo
+    }
 }
 
 /// The kind of a question that begins otherwise: "Between A and B, is there …", "In cats, which …", or no
@@ -310,6 +320,8 @@ mod tests {
             ("What is the difference between mitosis and meiosis?", Comparison),
             ("Why is the sky blue?", Why),
             ("Does smoking cause lung cancer?", Causal),
+            ("Are there any tools that help with drawing spirals?", YesNo),
+            ("Are there studies that show that tea helps with sleep?", Causal),
             ("Which genes are mutated in AML?", List),
             ("When was the telephone invented?", When),
             ("What is the release date of Every Mother Counts?", When),

@@ -35,7 +35,7 @@ use super::terms::{
     WeightedTerm, abbreviation, asked_word, aspect_terms, question_names, related_terms, terms_of,
 };
 use super::word_use::WordUse;
-use super::yes_no_claim::YesNoClaim;
+use super::yes_no_claim::{USED, YesNoClaim};
 
 /// Words on each side of a date or measure that say what it refers to.
 const NUMBER_CONTEXT_WORDS: usize = 10;
@@ -160,6 +160,10 @@ impl RelevanceScorer {
             related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         for (verb, opposite) in yes_no.iter().flat_map(YesNoClaim::opposite_pairs) {
             related.entry(verb).or_default().push((opposite, OPPOSITE_WEIGHT));
+        }
+        if let Some(verb) = yes_no.as_ref().filter(|it| it.purpose.is_some()).and_then(|it| it.verb)
+        {
+            related.entry(verb).or_default().push((lexicon.id(USED), 1.0));
         }
         let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = add_members(&mut lexicon, &brief.question, &mut related);

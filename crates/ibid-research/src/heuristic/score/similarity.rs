@@ -78,7 +78,8 @@ impl RelevanceScorer {
         })
     }
 
-    fn occurs(&self, id: u32) -> bool {
+    /// Whether a page read has the word.
+    pub(super) fn occurs(&self, id: u32) -> bool {
         self.sentence_counts.contains_key(&id)
     }
 

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use self::contrast::LACKS;
-use self::refusal::{forbids, is_charged, is_given_up, is_only_owner, recurs_less_often, warns};
+use self::refusal::{
+    forbids, is_charged, is_given_up, is_only_owner, is_unsuited, recurs_less_often, warns,
+};
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
@@ -184,8 +186,12 @@ impl RelevanceScorer {
             claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
         let says_verb = claim.verb.is_none_or(says)
             && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause));
+        let is_unsuited = claim.purpose.is_some()
+            && is_unsuited(&claim.asked, clause)
+            && self.is_of_subject(claim, clause);
         let says_verb = says_verb
             || has_purpose
+            || is_unsuited
             || claim.purpose.is_some() && self.is_said_to_serve(claim, clause);
         let is_other = self.only_nearly(claim, clause) || self.is_of_lack(claim, &asserted);
         if !says_verb || is_other || claim.asks_enough && !words.enough.any_in(clause) {
@@ -202,6 +208,7 @@ impl RelevanceScorer {
             || is_too_much(clause)
             || is_hard
             || forbids(&claim.asked, clause)
+            || is_unsuited
             || self.gives_up(claim, clause);
         let denials = self.denials(claim, clause) + usize::from(refused);
         // Two denials may cancel out or add up: "no evidence that it does not leak" says neither.
@@ -512,10 +519,12 @@ fn is_plain(clause: &str, words: &SentenceWords) -> bool {
     !has_denial(clause, words) && !words.qualified.any_in(clause) && !words.hard.any_in(clause)
 }
 
-/// A text without "used to" where it tells what something is for: "is used to", "can be used to".
+/// A text without "used to" where it tells what something is for: "is used to", "can be used to", "are often used to".
 fn without_use(spaced: &str) -> String {
     const FORMS: [&str; 7] = ["is", "are", "was", "were", "be", "been", "being"];
-    FORMS.iter().fold(spaced.to_owned(), |text, form| {
+    const ADVERBS: [&str; 6] = ["", " often", " commonly", " widely", " usually", " frequently"];
+    let forms = FORMS.iter().flat_map(|form| ADVERBS.iter().map(move |it| format!("{form}{it}")));
+    forms.fold(spaced.to_owned(), |text, form| {
         text.replace(&format!(" {form} used to "), &format!(" {form} used for "))
     })
 }

@@ -68,7 +68,7 @@ impl YesNoClaim {
         let verb = match (&related, &named) {
             (Some((relation, _)), _) => Some(relation.clone()),
             (None, Some((head, _))) => Some(head.clone()),
-            (None, None) if used.is_some() => Some(USED.to_owned()),
+            (None, None) if used.is_some() => use_verb(question),
             (None, None) => yes_no_verb(question).or_else(|| predicate(question)),
         };
         let claim_is_known = verb.is_some() || asks_enough;
@@ -103,7 +103,7 @@ impl YesNoClaim {
         };
         let opposites = verb.iter().flat_map(|verb| opposites(lexicon, verb, words)).collect();
         let mut minor = minor_words(&brief.question, question, purpose.as_deref());
-        minor.retain(|word| verb.as_ref() != Some(word) || word == USED);
+        minor.retain(|word| verb.as_ref() != Some(word) || USES.contains(&word.as_str()));
         let is_ranked = |rank: &&str| {
             ["the", "a", "an"].iter().any(|it| asked.contains(&format!(" {it} {rank} ")))
         };
@@ -195,7 +195,7 @@ fn minor_words(asked: &str, main: &str, purpose: Option<&[String]>) -> BTreeSet<
     let is_vague = |word: &&String| VAGUE_ADJECTIVES.contains(&word.as_str());
     minor.extend(of_main.iter().filter(is_vague).cloned());
     if let Some(purpose) = purpose {
-        minor.extend(purpose.iter().cloned().chain([USED.to_owned()]));
+        minor.extend(purpose.iter().cloned().chain(USES.map(str::to_owned)));
     }
     minor
 }
@@ -214,15 +214,24 @@ fn opposites(lexicon: &mut StemInterner, verb: &str, words: &SentenceWords) -> V
 }
 
 /// The verb of questions on what something is used for.
-const USED: &str = "used";
+pub(super) const USED: &str = "used";
+/// It and the verbs that ask the same: "can it be taken for a headache".
+const USES: [&str; 5] = [USED, "taken", "given", "applied", "prescribed"];
+
+/// The first of these in a question.
+fn use_verb(asked: &str) -> Option<String> {
+    tokens(asked).into_iter().map(|it| it.text).find(|it| USES.contains(&it.as_str()))
+}
 
 /// Of a question on what something is used for, the purpose and what it is of, in lower case: "detect" and "leaks" of "can it be used
 /// to detect leaks", nothing and "walls" of "is it used for walls". "Is the brick used for the dam safe?" asks something else.
 fn used_for(asked: &str) -> Option<(Vec<String>, Vec<String>)> {
     const OF_PURPOSE: [&str; 5] = ["for", "to", "in", "against", "as"];
     let words = tokens(asked);
-    let at = words.iter().position(|it| it.text == USED)?;
-    let leads = words.get(at + 1).filter(|it| OF_PURPOSE.contains(&it.text.as_str()))?;
+    let at = words.iter().position(|it| USES.contains(&it.text.as_str()))?;
+    // "Taken in Paris" and "given to Anna" tell of no use.
+    let leading = if words[at].text == USED { &OF_PURPOSE[..] } else { &["for", "against"] };
+    let leads = words.get(at + 1).filter(|it| leading.contains(&it.text.as_str()))?;
     if COPULAS.contains(&words[0].text.as_str()) && words[1].text == "the" {
         return None;
     }

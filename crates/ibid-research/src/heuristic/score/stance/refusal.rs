@@ -103,3 +103,17 @@ pub(super) fn is_only_owner(subject: &str, text: &str) -> bool {
     let owns = |at: usize| lower[at + subject.len()..].starts_with("'s ");
     !subject.is_empty() && found.peek().is_some() && found.all(|(at, _)| owns(at))
 }
+
+/// Whether a clause says that what the question asks to be used did not serve: "its use was limited by poor tolerability".
+pub(super) fn is_unsuited(asked: &str, clause: &str) -> bool {
+    const UNSUITED: [&str; 7] = [
+        "limited by its",
+        "limited by poor",
+        "limited by adverse",
+        "poorly tolerated",
+        "poor tolerability",
+        "stopped for futility",
+        "does not support the use",
+    ];
+    UNSUITED.iter().any(|phrase| has_phrase(clause, phrase) && !has_phrase(asked, phrase))
+}

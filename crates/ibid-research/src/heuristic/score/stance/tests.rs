@@ -318,6 +318,18 @@ fn what_is_used_for_something_serves_it_and_opposites_deny() {
         ("Can lime be used for damp walls?", "Lime is effective against damp walls.", Stance::For),
         ("Can lime be used for damp walls?", "Lime was tried on damp walls.", Stance::Neutral),
         (
+            "Can lime be taken for damp walls?",
+            "Lime is often used to mend damp walls.",
+            Stance::For,
+        ),
+        ("Can lime be taken for damp walls?", "Lime is taken for damp walls.", Stance::For),
+        ("Was the picture taken in Paris?", "The picture is used in Paris.", Stance::Neutral),
+        (
+            "Should lime be used for damp walls?",
+            "The use of lime on damp walls was limited by its poor tolerability.",
+            Stance::Against,
+        ),
+        (
             "Can lime be used for damp walls?",
             "Lime is not recommended for damp walls.",
             Stance::Against,

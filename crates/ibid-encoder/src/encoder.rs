@@ -9,13 +9,13 @@ use rten_tensor::NdTensorView;
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
 use serde_json::Value;
 
-use crate::linear::{Int8Gemm, Linear};
+use crate::linear::{Int8Gemm, Linear, ProductBuffers};
 use crate::quantized_matrix::QuantizedMatrix;
 use crate::weights::Weights;
 use crate::wordpiece::Tokens;
 
 /// Tokens in one batch.
-const BATCH_TOKENS: usize = 256;
+const BATCH_TOKENS: usize = 128;
 /// Where words begin in the vocabulary of BERT: "the". Before it stand special tokens, digits and characters.
 const FIRST_WORD: usize = 1996;
 /// The frequency of a word that counts half, as Arora and others (2017) have it.
@@ -198,8 +198,9 @@ impl Encoder {
         }
         self.norm.apply(&mut x);
         let gemms = ThreadKernels::new(self.heads);
+        let mut buffers = LayerBuffers::default();
         for layer in &self.layers {
-            x = layer.forward(x, &rows, &gemms);
+            layer.forward(&mut x, &rows, &gemms, &mut buffers);
         }
         rows.into_iter().map(|rows| mean(&x[rows.start * width..rows.end * width], width)).collect()
     }
@@ -251,25 +252,51 @@ impl EncoderLayer {
         })
     }
 
-    fn forward(&self, x: Vec<f32>, texts: &[Range<usize>], gemms: &ThreadKernels) -> Vec<f32> {
+    /// Replaces `x`, the tokens of all texts row by row, by what the layer makes of them.
+    fn forward(
+        &self,
+        x: &mut Vec<f32>,
+        texts: &[Range<usize>],
+        gemms: &ThreadKernels,
+        buffers: &mut LayerBuffers,
+    ) {
         let width = self.attended.outputs();
-        let triples = self.query_key_value.apply(&gemms.int8, &x);
-        let mut mixed = vec![0.0; x.len()];
+        let LayerBuffers { product, triples, mixed, out, intermediate, attention: attending } =
+            buffers;
+        self.query_key_value.apply(&gemms.int8, x, product, triples);
+        mixed.resize(x.len(), 0.0);
         for text in texts {
             let triples = &triples[text.start * 3 * width..text.end * 3 * width];
             let mixed = &mut mixed[text.start * width..text.end * width];
-            attention(gemms, text.len(), triples, mixed);
+            attention(gemms, text.len(), (triples, mixed), attending);
         }
-        let mut out = self.attended.apply(&gemms.int8, &mixed);
-        add(&mut out, &x);
-        self.attended_norm.apply(&mut out);
-        let mut intermediate = self.intermediate.apply(&gemms.int8, &out);
-        Gelu {}.map_mut(&mut intermediate);
-        let mut last = self.output.apply(&gemms.int8, &intermediate);
-        add(&mut last, &out);
-        self.norm.apply(&mut last);
-        last
+        self.attended.apply(&gemms.int8, mixed, product, out);
+        add(out, x);
+        self.attended_norm.apply(out);
+        self.intermediate.apply(&gemms.int8, out, product, intermediate);
+        Gelu {}.map_mut(intermediate);
+        self.output.apply(&gemms.int8, intermediate, product, x);
+        add(x, out);
+        self.norm.apply(x);
     }
+}
+
+/// What the layers of one pass reuse: new memory would have to be cleared for each.
+#[derive(Default)]
+struct LayerBuffers {
+    product: ProductBuffers,
+    triples: Vec<f32>,
+    mixed: Vec<f32>,
+    out: Vec<f32>,
+    intermediate: Vec<f32>,
+    attention: AttentionBuffers,
+}
+
+/// The weights of the tokens for each other, and their weighted mean, of one head.
+#[derive(Default)]
+struct AttentionBuffers {
+    weights: Vec<f32>,
+    attended: Vec<f32>,
 }
 
 fn add(x: &mut [f32], other: &[f32]) {
@@ -278,11 +305,17 @@ fn add(x: &mut [f32], other: &[f32]) {
 
 /// Writes to `out`, for each token of a text and each head, the mean of the values weighted by how well the token's query
 /// matches their keys. `triples` holds queries, keys and values side by side.
-fn attention(gemms: &ThreadKernels, tokens: usize, triples: &[f32], out: &mut [f32]) {
+fn attention(
+    gemms: &ThreadKernels,
+    tokens: usize,
+    (triples, out): (&[f32], &mut [f32]),
+    buffers: &mut AttentionBuffers,
+) {
     let width = out.len() / tokens.max(1);
     let head_width = width / gemms.heads;
-    let mut weights = vec![0.0; tokens * tokens];
-    let mut attended = vec![0.0; tokens * head_width];
+    let AttentionBuffers { weights, attended } = buffers;
+    weights.resize(tokens * tokens, 0.0);
+    attended.resize(tokens * head_width, 0.0);
     for head in 0..gemms.heads {
         let part = |nth: usize, transposed: bool| {
             let from = &triples[nth * width + head * head_width..];
@@ -296,12 +329,12 @@ fn attention(gemms: &ThreadKernels, tokens: usize, triples: &[f32], out: &mut [f
         else {
             continue;
         };
-        multiply(&gemms.floats, query, key, &mut weights);
+        multiply(&gemms.floats, query, key, weights);
         for row in weights.chunks_exact_mut(tokens) {
             Softmax::new_mut(row).dispatch();
         }
         let rows = NdTensorView::<f32, 2>::from_data([tokens, tokens], &weights[..]);
-        multiply(&gemms.floats, rows, value, &mut attended);
+        multiply(&gemms.floats, rows, value, attended);
         for (out, row) in out.chunks_exact_mut(width).zip(attended.chunks_exact(head_width)) {
             out[head * head_width..][..head_width].copy_from_slice(row);
         }
@@ -366,7 +399,8 @@ mod tests {
     fn attention_to_one_key_gives_its_value() {
         let triples = [20.0, 0.0, 20.0, 0.0, 1.0, 2.0, 0.0, 20.0, 0.0, 20.0, 3.0, 4.0];
         let mut out = [0.0; 4];
-        attention(&ThreadKernels::new(1), 2, &triples, &mut out);
+        let mut buffers = AttentionBuffers::default();
+        attention(&ThreadKernels::new(1), 2, (&triples, &mut out), &mut buffers);
         assert!(out.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-3));
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! Weights have one scale per output, activations one per token, and the sums are exact in 32 bits. Against weights of 32
 //! bits this takes a quarter of the memory and, where the processor multiplies bytes, a tenth of the time.
+use std::mem::MaybeUninit;
+
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix, QuantParams};
-use rten_simd::SimdOp as _;
+use rten_simd::ops::{BitOps as _, NumOps as _, ToFloat as _};
+use rten_simd::{Isa, SimdOp, SliceWriter};
 use rten_tensor::NdTensorView;
 use rten_vecmath::{ExtendInit as _, Quantize};
 
@@ -33,18 +36,62 @@ impl Int8Gemm {
         Int8Gemm { gemm, zero_point }
     }
 
-    /// Activations as bytes around the zero point, and the scale of each row.
-    fn quantize(&self, x: &[f32], columns: usize) -> (Vec<u8>, Vec<f32>) {
-        let mut quantized = Vec::with_capacity(x.len());
-        let mut scales = Vec::with_capacity(x.len() / columns);
+    /// Writes activations as bytes around the zero point, and the scale of each row, to `buffers`.
+    fn quantize(&self, x: &[f32], columns: usize, buffers: &mut ProductBuffers) {
+        let ProductBuffers { quantized, row_scales, .. } = buffers;
+        quantized.clear();
+        quantized.reserve(x.len());
+        row_scales.clear();
         for row in x.chunks_exact(columns) {
             let scale = scale(max_abs(row), f32::from(self.zero_point - 1));
             quantized.extend_init(|free| {
                 Quantize::new(row, &mut free[..columns], scale.recip(), self.zero_point).dispatch()
             });
-            scales.push(scale);
+            row_scales.push(scale);
         }
-        (quantized, scales)
+    }
+}
+
+/// What a product needs besides its result. One after another reuses it: new memory would have to be cleared.
+#[derive(Default)]
+pub(crate) struct ProductBuffers {
+    quantized: Vec<u8>,
+    row_scales: Vec<f32>,
+    zero_points: Vec<u8>,
+    sums: Vec<i32>,
+}
+
+/// Writes `sums · scales · row_scale + bias`.
+struct Dequantize<'s, 'd> {
+    sums: &'s [i32],
+    scales: &'s [f32],
+    row_scale: f32,
+    bias: &'s [f32],
+    out: &'d mut [MaybeUninit<f32>],
+}
+
+impl<'d> SimdOp for Dequantize<'_, 'd> {
+    type Output = &'d mut [f32];
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> &'d mut [f32] {
+        let (ints, floats) = (isa.i32(), isa.f32());
+        let width = floats.len();
+        let row_scale = floats.splat(self.row_scale);
+        let mut out = SliceWriter::new(self.out);
+        let mut sums = self.sums.chunks_exact(width);
+        let mut scales = self.scales.chunks_exact(width);
+        let mut bias = self.bias.chunks_exact(width);
+        for ((sum, scale), bias) in sums.by_ref().zip(scales.by_ref()).zip(bias.by_ref()) {
+            let scale = floats.mul(floats.load(scale), row_scale);
+            let product = floats.mul(ints.to_float(ints.load(sum)), scale);
+            out.write_vec(floats, floats.add(product, floats.load(bias)));
+        }
+        let rest = sums.remainder().iter().zip(scales.remainder()).zip(bias.remainder());
+        for ((sum, scale), bias) in rest {
+            out.write_scalar(*sum as f32 * (scale * self.row_scale) + bias);
+        }
+        out.into_mut_slice()
     }
 }
 
@@ -90,28 +137,43 @@ impl Linear {
         self.bias.len()
     }
 
-    /// The product with each row of `x`.
-    pub(crate) fn apply(&self, product: &Int8Gemm, x: &[f32]) -> Vec<f32> {
-        let (quantized, row_scales) = product.quantize(x, self.inputs);
-        let zeros = vec![product.zero_point; row_scales.len()];
-        let a = NdTensorView::<u8, 2>::from_data([row_scales.len(), self.inputs], &quantized[..]);
-        let mut sums = vec![0; row_scales.len() * self.outputs()];
+    /// Writes the product with each row of `x` to `out`.
+    pub(crate) fn apply(
+        &self,
+        product: &Int8Gemm,
+        x: &[f32],
+        buffers: &mut ProductBuffers,
+        out: &mut Vec<f32>,
+    ) {
+        product.quantize(x, self.inputs, buffers);
+        let ProductBuffers { quantized, row_scales, zero_points, sums } = buffers;
+        let rows = row_scales.len();
+        let size = rows * self.outputs();
+        zero_points.resize(rows, product.zero_point);
+        if sums.len() < size {
+            sums.resize(size, 0);
+        }
+        let a = NdTensorView::<u8, 2>::from_data([rows, self.inputs], &quantized[..]);
         let options = GemmOptions {
-            a_quant: Some(QuantParams { zero_point: &zeros }),
+            a_quant: Some(QuantParams { zero_point: zero_points }),
             ..GemmOptions::default()
         };
         let done = product.gemm.gemm(
-            &mut sums,
+            &mut sums[..size],
             GemmInputA::Unpacked(a),
             GemmInputB::Packed(&self.weight),
             options,
         );
         debug_assert!(done.is_ok(), "the sizes fit, as loading has checked");
-        let mut out = Vec::with_capacity(sums.len());
-        for (row, row_scale) in sums.chunks_exact(self.outputs()).zip(&row_scales) {
-            let terms = row.iter().zip(&self.scales).zip(&self.bias);
-            out.extend(terms.map(|((sum, scale), bias)| *sum as f32 * (scale * row_scale) + bias));
+        out.clear();
+        out.reserve(size);
+        let outputs = self.outputs();
+        for (sums, row_scale) in sums[..size].chunks_exact(outputs).zip(row_scales) {
+            let (scales, bias) = (&self.scales[..], &self.bias[..]);
+            out.extend_init(|free| {
+                let (out, row_scale) = (&mut free[..outputs], *row_scale);
+                Dequantize { sums, scales, row_scale, bias, out }.dispatch()
+            });
         }
-        out
     }
 }

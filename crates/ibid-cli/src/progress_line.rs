@@ -43,7 +43,10 @@ impl ProgressLines {
 
 /// The line for an event, or `None` if it has none. More events have a line with `verbose`.
 pub fn progress_line(envelope: &Envelope, verbose: bool) -> Option<String> {
-    if !is_shown(&envelope.event, verbose) {
+    // Rounds of researchers take minutes: what they read shows that they work.
+    let by_researcher =
+        envelope.agent.is_some() && matches!(envelope.event, Event::ReadCompleted { .. });
+    if !by_researcher && !is_shown(&envelope.event, verbose) {
         return None;
     }
     let line = event_line(envelope)?;

@@ -11,7 +11,7 @@ use super::research_loop::ResearchLoop;
 use super::researcher::Researcher;
 use super::supervisor_notes;
 use super::supervisor_state::{SupervisorState, emit_progress};
-use super::turn::run_turn;
+use super::turn::{run_turn, weigh_prefetched};
 
 /// The result of a dispatch.
 pub(super) struct DispatchOutcome {
@@ -100,11 +100,12 @@ pub(super) async fn run_dispatch(
         supervisor.units.push(unit.progress(kept.len() as u32));
     }
     supervisor.unrecorded.extend(unrecorded);
-    research.end_round(llm, new, read).await?;
+    let (found, pages) = weigh_prefetched(research, llm, nth).await?;
+    research.end_round(llm, new + found, read + pages).await?;
     supervisor.gate = research.state.gate.pass.then_some(GateStatus::Pass);
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
-    Ok(Some(DispatchOutcome { new, ended }))
+    Ok(Some(DispatchOutcome { new: new + found, ended }))
 }
 
 /// Gives a researcher findings that those before it had no room for, as far as it has. Returns how many findings were its own.

@@ -191,6 +191,7 @@ impl Researcher {
                 queries.truncate(left.min(calls_left) as usize);
                 if queries.is_empty() {
                     self.trail.push("search_web: your searches are spent".to_owned());
+                    self.count_idle_turn(now);
                     return None;
                 }
                 self.searches += queries.len() as u32;

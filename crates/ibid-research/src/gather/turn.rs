@@ -255,6 +255,31 @@ async fn fetch_pages(
     Ok(fresh.len() as u32)
 }
 
+/// Weighs the pages that were read before there was a plan and that no researcher wanted: the user was shown what they say. Returns how
+/// much evidence and how many pages there were.
+pub(super) async fn weigh_prefetched(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    round: u32,
+) -> Result<(u32, u32)> {
+    let pages = research.state.pages.take_all_prefetched();
+    if pages.is_empty() {
+        return Ok((0, 0));
+    }
+    let ctx = research.ctx;
+    let round = weigh::WeighContext {
+        log: ctx.log,
+        question: ctx.question,
+        brief: ctx.brief,
+        fresh: &pages,
+        round,
+        chunks: Some(MAX_FETCHED_CHUNKS),
+        ranker: Some(ctx.providers.ranker.as_ref()),
+    };
+    let new = weigh::weigh(llm, &round, &mut research.scorer, &mut research.state).await?;
+    Ok((new, pages.len() as u32))
+}
+
 /// Gives each researcher the findings on the pages of a turn, and a line about each page it wanted.
 fn credit_findings(
     research: &ResearchLoop<'_>,

@@ -281,6 +281,31 @@ async fn evidence_is_what_the_notes_cite_and_no_more_than_so_many_claims() {
     assert_eq!(added, 2);
 }
 
+#[tokio::test]
+async fn a_researcher_that_only_searches_is_stopped_and_what_was_read_before_is_weighed() {
+    let model = Scripted::new(|step, _| {
+        let says = match step {
+            "supervise" => dispatch(&[1]),
+            "research" => turn("search_web", &["cork bark"], &[], json!([])),
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    });
+    let mut asked = asked(Strategy::Supervisor);
+    asked.method.team.researcher_search_budget = 1;
+    asked.method.max_iterations = 1;
+    let (report, events) = researched(&world_of(&model), &asked).await;
+    holds(&report.unwrap());
+    let prompts = model.asked.lock().unwrap();
+    let turns: Vec<_> = prompts.iter().filter(|it| it.purpose == "research").collect();
+    // The first turn searches, and three in vain end it; heuristics continue for it.
+    assert!((2..=5).contains(&turns.len()), "{} turns", turns.len());
+    let schema = turns.last().unwrap().schema.as_ref().unwrap().json.to_string();
+    assert!(!schema.contains("search_web"), "spent searches are offered");
+    let own = events.iter().filter(|it| it.name() == "evidence.added").count();
+    assert!(own > 0);
+}
+
 #[test]
 fn without_a_search_provider_the_researcher_is_not_told_of_searching() {
     let ask = ResearcherPrompt {

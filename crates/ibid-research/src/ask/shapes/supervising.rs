@@ -251,14 +251,17 @@ impl ResearcherPrompt<'_> {
         let mut tools = fill_template(&words.fetch_url, &[("most", &MOST_PAGES.to_string())]);
         let mut searches = String::new();
         if let Some((made, most)) = self.searches {
-            actions.insert(0, "search_web");
             let counts = [("made", made.to_string()), ("most", most.to_string())];
             searches = fill_template(
                 &words.searches_made,
                 &counts.each_ref().map(|pair| (pair.0, pair.1.as_str())),
             );
-            let search = fill_template(&words.search_web, &[("most", &MOST_QUERIES.to_string())]);
-            tools = format!("{search}\n{tools}");
+            if made < most {
+                actions.insert(0, "search_web");
+                let search =
+                    fill_template(&words.search_web, &[("most", &MOST_QUERIES.to_string())]);
+                tools = format!("{search}\n{tools}");
+            }
         }
         let mut pages = String::new();
         if !self.pages.is_empty() {

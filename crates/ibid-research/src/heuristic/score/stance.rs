@@ -162,6 +162,9 @@ impl RelevanceScorer {
         if self.is_contradicted(claim, &asserted, clause) {
             return Stance::Neutral;
         }
+        if self.measures_change(claim, clause) {
+            return Stance::For;
+        }
         // What the verb is asked of may stand before its clause: "they reduce flooding, but do not prevent it".
         let end = asserted.find(clause).map_or(asserted.len(), |at| at + clause.len());
         let ids = self.ids(&asserted[..end]);

@@ -79,4 +79,31 @@ impl RelevanceScorer {
             Stance::Neutral
         })
     }
+
+    /// Whether a clause measures what the verb asked about does to its object: "the air was 0.4 °C cooler, compared with streets without
+    /// trees" of "do trees cool the air?"
+    pub(super) fn measures_change(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let Some(verb) = claim.verb.filter(|_| claim.objects_follow) else {
+            return false;
+        };
+        let baseline = [" than ", " compared with ", " compared to "];
+        let told = baseline.iter().filter_map(|it| clause.find(it)).min();
+        let told = format!("{} ", &clause[..told.unwrap_or(clause.len())]);
+        let words = &self.words.sentence;
+        let denies = has_denial(&told, words) || has_denial(&claim.asked, words);
+        if denies || self.is_of_lack(claim, &told) {
+            return false;
+        }
+        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        let words = tokens(&told);
+        let measured = (0..words.len()).any(|at| {
+            let ids = self.ids(&words[at].text);
+            words[at].text.ends_with("er")
+                && self.match_strength(verb, &ids) >= MIN_WORD_MATCH
+                && words[at.saturating_sub(3)..at].iter().any(|it| is_number(&it.text))
+        });
+        let ids = self.ids(&told);
+        let names = |id: &u32| self.match_strength(*id, &ids) >= MIN_WORD_MATCH;
+        measured && claim.names_enough(names) && claim.subject.iter().all(names)
+    }
 }

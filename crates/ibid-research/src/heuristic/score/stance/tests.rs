@@ -302,6 +302,16 @@ fn what_nearly_happened_or_is_no_longer_so_is_no_yes() {
             Stance::Against,
         ),
         (
+            "Do green roofs cool the air at street level?",
+            "In the two streets beside the green roofs, the air was 0.4 °C cooler on hot afternoons than before, compared with streets without green roofs.",
+            Stance::For,
+        ),
+        (
+            "Do green roofs cool the air at street level?",
+            "In the two streets without trees, the air was 0.4 °C cooler than before.",
+            Stance::Neutral,
+        ),
+        (
             "Do green roofs cool the street?",
             "The air above green roofs is cooler, and below three storeys some of the cool air reaches the street.",
             Stance::Neutral,

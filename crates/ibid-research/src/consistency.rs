@@ -214,11 +214,13 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
         let thin = &prompts::phrases()?.gap.thin;
         let is_told = |open: &OpenItem| open.item.is_some_and(|item| said.items.contains(&item));
         report.open.retain(|open| {
-            let is_weak = open.item == core && open.why == *weak;
+            let is_weak = open.item == core && only_touches(&open.why, weak);
             !(is_weak || is_told(open) && open.why == *thin)
         });
         let only_touched = |row: &&mut CoverageRow| {
-            Some(row.id) == core && row.state == Coverage::Partial && row.gap.as_ref() == Some(weak)
+            Some(row.id) == core
+                && row.state == Coverage::Partial
+                && row.gap.as_ref().is_some_and(|gap| only_touches(gap, weak))
         };
         for row in report.coverage.iter_mut().filter(only_touched) {
             (row.state, row.gap) = (Coverage::Covered, None);
@@ -226,6 +228,11 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     }
     drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
+    // What only touches on the question does not answer it directly.
+    if report.open.iter().any(|it| it.item == core && core.is_some() && it.why.starts_with(weak)) {
+        let direct = report.confidence.why.iter_mut().filter(|it| **it == confidence.direct);
+        direct.for_each(|it| it.clone_from(&confidence.indirect));
+    }
     if has_disputed_answer(report) {
         let why = disputed_reasons(&report.confidence.why, &report.conflicts)?;
         report.confidence.why = why;
@@ -234,6 +241,28 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     count_cited_sources(report, notes)?;
     report.checks.contradictions = count_contradictions(report, notes)?;
     Ok(())
+}
+
+/// Whether a gap says no more than that what was read only touches on the question: `weak`, and no words but those that name the form of
+/// an answer, which a table need not have.
+fn only_touches(gap: &str, weak: &str) -> bool {
+    const FORMS: [&str; 12] = [
+        "change",
+        "changes",
+        "changed",
+        "develop",
+        "developed",
+        "development",
+        "trend",
+        "trends",
+        "history",
+        "timeline",
+        "compare",
+        "compared",
+    ];
+    let is_form = |term: &&str| FORMS.contains(&term.to_lowercase().as_str());
+    let missing = || missing_terms(gap).ok().flatten();
+    gap == weak || gap.starts_with(weak) && missing().is_some_and(|it| it.1.iter().all(is_form))
 }
 
 /// Has the confidence give as many independent sources as the short answer cites: a model's sentences may have become other quotes after

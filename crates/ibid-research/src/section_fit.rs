@@ -13,7 +13,7 @@ use ibid_core::domain::{
 
 use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::heuristic::lexicon::sentence_case;
-use super::heuristic::plan::comparison_sides;
+use super::heuristic::plan::compared_things;
 use super::heuristic::score::RelevanceScorer;
 use super::heuristic::side_name::SideName;
 use super::prompts;
@@ -307,12 +307,13 @@ fn keep_comparable_lines(
     if names.is_empty() {
         return;
     }
-    let (a, b) = comparison_sides(brief);
-    let of_names = [a, b].map(|side| words(&side));
+    let of_names: Vec<BTreeSet<String>> =
+        compared_things(brief).iter().map(|side| words(side)).collect();
     let named = |text: &str| -> Vec<usize> {
         (0..names.len()).filter(|nth| names[*nth].is_in(text)).collect()
     };
-    let of_both: BTreeSet<&String> = of_names[0].intersection(&of_names[1]).collect();
+    let is_of_all = |word: &&String| of_names.iter().all(|own| own.contains(*word));
+    let of_both: BTreeSet<&String> = of_names[0].iter().filter(is_of_all).collect();
     // "A blue-green roof stores 80 mm, while a green roof stores 30 mm" is on another roof first.
     let names_first = |text: &str| {
         let contrasts = [" while ", " whereas ", " unlike "];

@@ -32,6 +32,7 @@ impl StemInterner {
         });
         let spelled = singular.map_or_else(|| spelled.clone(), str::to_owned);
         let spelled = without_zero_patch(&spelled).map_or_else(|| spelled.clone(), str::to_owned);
+        let spelled = present_form(&spelled).map_or_else(|| spelled.clone(), str::to_owned);
         // Clay is fired without a fire.
         let spelled = if spelled == "fired" { "firing".to_owned() } else { spelled };
         if spelled == "firing" {
@@ -102,6 +103,91 @@ pub(super) fn without_zero_patch(word: &str) -> Option<&str> {
     let release = word.strip_suffix(".0")?;
     (release.contains('.') && release.split('.').all(|it| it.parse::<u32>().is_ok()))
         .then_some(release)
+}
+
+/// Past forms of verbs that the stemmer does not join to their present. "Found", "felt", "left", "saw" and "led" are left out: each is
+/// another word, too.
+const PAST_FORMS: [(&str, &str); 74] = [
+    ("ate", "eat"),
+    ("became", "become"),
+    ("began", "begin"),
+    ("begun", "begin"),
+    ("bought", "buy"),
+    ("broke", "break"),
+    ("broken", "break"),
+    ("brought", "bring"),
+    ("built", "build"),
+    ("came", "come"),
+    ("caught", "catch"),
+    ("chose", "choose"),
+    ("chosen", "choose"),
+    ("dealt", "deal"),
+    ("drawn", "draw"),
+    ("drew", "draw"),
+    ("driven", "drive"),
+    ("drove", "drive"),
+    ("dug", "dig"),
+    ("eaten", "eat"),
+    ("fallen", "fall"),
+    ("fed", "feed"),
+    ("fell", "fall"),
+    ("flew", "fly"),
+    ("flown", "fly"),
+    ("fought", "fight"),
+    ("froze", "freeze"),
+    ("frozen", "freeze"),
+    ("gave", "give"),
+    ("given", "give"),
+    ("gone", "go"),
+    ("grew", "grow"),
+    ("grown", "grow"),
+    ("held", "hold"),
+    ("hung", "hang"),
+    ("kept", "keep"),
+    ("knew", "know"),
+    ("known", "know"),
+    ("lent", "lend"),
+    ("lost", "lose"),
+    ("made", "make"),
+    ("overtaken", "overtake"),
+    ("overtook", "overtake"),
+    ("paid", "pay"),
+    ("ran", "run"),
+    ("risen", "rise"),
+    ("rose", "rise"),
+    ("sang", "sing"),
+    ("sank", "sink"),
+    ("sent", "send"),
+    ("shown", "show"),
+    ("slept", "sleep"),
+    ("sold", "sell"),
+    ("sought", "seek"),
+    ("spent", "spend"),
+    ("stole", "steal"),
+    ("stolen", "steal"),
+    ("stood", "stand"),
+    ("sung", "sing"),
+    ("sunk", "sink"),
+    ("swam", "swim"),
+    ("swum", "swim"),
+    ("taken", "take"),
+    ("taught", "teach"),
+    ("threw", "throw"),
+    ("thrown", "throw"),
+    ("told", "tell"),
+    ("took", "take"),
+    ("went", "go"),
+    ("won", "win"),
+    ("wore", "wear"),
+    ("worn", "wear"),
+    ("written", "write"),
+    ("wrote", "write"),
+];
+
+/// The present of a past form.
+fn present_form(word: &str) -> Option<&'static str> {
+    let at = PAST_FORMS.binary_search_by(|row| row.0.cmp(word)).ok()?;
+    Some(PAST_FORMS[at].1)
 }
 
 /// The root that joins "treatment" and "treat", which the stemmer keeps apart.

@@ -9,7 +9,7 @@ use ibid_core::{Error, ErrorKind, Result};
 use super::instructions::leaves_out_sources;
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
-use super::question_kind::{differing_things, without_comparative};
+use super::question_kind::{compared_in, differing_things, without_comparative};
 use super::question_parts;
 
 /// Maximum number of items of a plan.
@@ -86,6 +86,7 @@ pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> ChecklistIt
 fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     let words = prompts::plan_words()?;
     let (a, b) = comparison_sides(brief);
+    let listed = listed_things(brief).filter(|_| brief.kind == QuestionKind::Comparison);
     // The question's own parts are the core items; a facet for the whole question would repeat them.
     let skip = usize::from(!items.is_empty());
     let room = if skip == 1 { 5 } else { MAX_ITEMS };
@@ -109,12 +110,22 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
         if items.len() >= room.max(MIN_ITEMS) {
             break;
         }
-        let mut item = facet_item(brief, facet, &a, &b, items.len());
-        if let Some(criterion) = criterion.as_ref().filter(|_| name.starts_with("side_")) {
-            item.asks = format!("{}: {criterion}", item.heading);
-            item.query = format!("{} {criterion}", item.query);
+        let sides = match (name, listed.as_deref()) {
+            ("side_a", Some([first, ..])) => vec![(first.clone(), b.clone())],
+            ("side_b", Some([_, others @ ..])) => {
+                others.iter().map(|other| (a.clone(), other.clone())).collect()
+            }
+            (_, Some([before @ .., last])) => vec![(before.join(", "), last.clone())],
+            _ => vec![(a.clone(), b.clone())],
+        };
+        for (a, b) in sides {
+            let mut item = facet_item(brief, facet, &a, &b, items.len());
+            if let Some(criterion) = criterion.as_ref().filter(|_| name.starts_with("side_")) {
+                item.asks = format!("{}: {criterion}", item.heading);
+                item.query = format!("{} {criterion}", item.query);
+            }
+            items.push(item);
         }
-        items.push(item);
     }
     Ok(())
 }
@@ -123,6 +134,9 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
 fn comparison_criterion(question: &str, a: &str, b: &str) -> Option<String> {
     const WHICH: &[&str] = &["which one", "which of them", "which"];
     const DEGREES: &[&str] = &["better", "best", "more", "most", "less", "least"];
+    if let Some((_, criterion)) = compared_in(question) {
+        return Some(criterion.to_owned());
+    }
     let ends = [a, b].into_iter().filter_map(|side| question.rfind(side).map(|at| at + side.len()));
     let rest = question[ends.max()?..].trim_start_matches([':', ',', ';', '?', '-', '–', ' ']);
     let lower = rest.to_ascii_lowercase();
@@ -174,6 +188,10 @@ fn with_article(question: &str, subject: &str) -> String {
 
 /// The subject in templates: the first, or the first two where the first is a single word.
 pub(crate) fn subject_phrase(brief: &Brief) -> String {
+    let listed = listed_things(brief).filter(|_| brief.kind == QuestionKind::Comparison);
+    if let Some([before @ .., last]) = listed.as_deref() {
+        return format!("{} and {last}", before.join(", "));
+    }
     match brief.subjects.as_slice() {
         [] => brief.question.clone(),
         [only] => only.clone(),
@@ -233,10 +251,9 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let after_compare = lower.starts_with("compare ").then_some("compare ".len());
     let after_compare = after_compare.or(differing.map(|_| 0));
     // "Compare A, B and C": all of them are kept, the others as the second side.
-    let listed = after_compare.or(after_between).and_then(|from| {
-        let (first, others) = text.get(from..)?.split_once(", ")?;
-        let (_, last) = others.split_once(" and ")?;
-        (last.split(' ').count() <= 3).then(|| (first.trim().to_owned(), others.to_owned()))
+    let listed = listed_things(brief).and_then(|_| {
+        let (first, others) = text.get(after_compare.or(after_between)?..)?.split_once(", ")?;
+        Some((first.trim().to_owned(), others.to_owned()))
     });
     let found = listed
         .or_else(|| after_between.and_then(|from| split_at(text, &lower, from, " and ")))
@@ -263,6 +280,43 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     (whole_side(a, &b), b)
 }
 
+/// The things that are compared, two or more: "Alder", "Birch" and "Cedar" of "compare the Alder, Birch and Cedar vans".
+pub(crate) fn compared_things(brief: &Brief) -> Vec<String> {
+    listed_things(brief).unwrap_or_else(|| {
+        let (a, b) = comparison_sides(brief);
+        vec![a, b]
+    })
+}
+
+/// The things of a comparison of three or more: "compare A, B and C", "how do A, B and C differ", "between A, B and C".
+fn listed_things(brief: &Brief) -> Option<Vec<String>> {
+    let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    let listed = differing_things(text).or_else(|| {
+        let text = without_comparative(text);
+        let lower = text.to_ascii_lowercase();
+        let between = || lower.find("between ").map(|at| at + "between ".len());
+        let from = lower.starts_with("compare ").then_some("compare ".len()).or_else(between)?;
+        text.get(from..)
+    })?;
+    let (before, last) = listed.rsplit_once(" and ")?;
+    let mut things: Vec<&str> = before.trim_end_matches(',').split(", ").collect();
+    things.push(last);
+    let bare = |thing: &&str| {
+        let thing = thing.trim();
+        let article = ["the ", "The ", "a ", "an "].into_iter().find(|it| thing.starts_with(it));
+        thing[article.map_or(0, str::len)..].to_owned()
+    };
+    let mut things: Vec<String> = things.iter().map(bare).collect();
+    let words = |thing: &String| thing.split(' ').count();
+    // The noun of "Alder, Birch and Cedar vans" is that of all.
+    let (last, others) = things.split_last_mut()?;
+    if others.iter().all(|thing| words(thing) == 1) && words(last) == 2 {
+        *last = last.split(' ').next().unwrap_or_default().to_owned();
+    }
+    let is_short = things.iter().all(|thing| (1..=3).contains(&words(thing)));
+    (things.len() > 2 && is_short).then_some(things)
+}
+
 /// The two sides of "code first or design first", which end in one word: as many words before "or" as after it.
 fn alike_sides(text: &str) -> Option<(String, String)> {
     let (before, right) = text.split_once(" or ")?;
@@ -273,17 +327,20 @@ fn alike_sides(text: &str) -> Option<(String, String)> {
     alike.then(|| (left[from..].join(" "), right.join(" ")))
 }
 
-/// The words that distinguish the two sides of a comparison, one of each.
+/// The words that distinguish the sides of a comparison, one of each.
 pub(crate) fn distinguishing_words(brief: &Brief) -> Vec<String> {
-    let (a, b) = comparison_sides(brief);
-    let (a, b) = (spaced(&a), spaced(&b));
-    let own = |one: &str, other: &str| {
-        one.split(' ')
+    let things: Vec<String> = compared_things(brief).iter().map(|it| spaced(it)).collect();
+    let own = |(nth, thing): (usize, &String)| {
+        let others = |at: &usize| *at != nth;
+        thing
+            .split(' ')
             .filter(|part| part.len() > 1)
-            .find(|part| !has_phrase(other, part))
+            .find(|part| (0..things.len()).filter(others).all(|it| !has_phrase(&things[it], part)))
             .map(str::to_owned)
     };
-    own(&a, &b).into_iter().chain(own(&b, &a)).collect()
+    let words: Vec<String> = things.iter().enumerate().filter_map(own).collect();
+    // Of three things, each needs a word of its own.
+    if things.len() > 2 && words.len() < things.len() { Vec::new() } else { words }
 }
 
 /// Completes a side: "extensive" of "an extensive and an intensive green roof" becomes "extensive green

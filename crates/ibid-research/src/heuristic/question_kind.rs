@@ -109,12 +109,21 @@ fn asks_to_choose(start: &str) -> bool {
 pub(crate) fn differing_things(asked: &str) -> Option<&str> {
     let asked = asked.trim_end_matches(['?', '.', ' ']);
     let verbs = [" differ", " compare", " different"];
-    let things = verbs.iter().find_map(|verb| asked.strip_suffix(verb))?;
+    let whole = || verbs.iter().find_map(|verb| asked.strip_suffix(verb));
+    let things = compared_in(asked).map(|it| it.0).or_else(whole)?;
     let openings = ["How do ", "How does ", "How are ", "How is "];
     let opening = openings
         .iter()
         .find(|it| things.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it)))?;
     Some(&things[opening.len()..]).filter(|things| has_phrase(&spaced(things), "and"))
+}
+
+/// What stands before and after the verb of "how do A and B compare in price" and "how do A and B differ on noise".
+pub(crate) fn compared_in(asked: &str) -> Option<(&str, &str)> {
+    let asked = asked.trim_end_matches(['?', '.', ' ']);
+    let verbs = [" differ", " compare", " different"].into_iter();
+    let mut joints = verbs.flat_map(|verb| ["in", "on"].map(|joint| format!("{verb} {joint} ")));
+    joints.find_map(|joint| asked.split_once(&joint))
 }
 
 /// "How can a team prevent debt" and "how should cities plan for heat" ask for what somebody can do; "how can rain damage a roof" does not.

@@ -1,8 +1,8 @@
-//! How the text of a page names one of two things that are compared.
+//! How the text of a page names one of the things that are compared.
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, QuestionKind};
 
-use super::plan::{comparison_sides, distinguishing_words};
+use super::plan::{compared_things, distinguishing_words};
 
 /// Maximum number of words between the word that tells a thing from the other and its noun: "extensive green roof".
 const MAX_WORDS_BETWEEN: usize = 1;
@@ -16,14 +16,14 @@ pub(crate) struct SideName {
 }
 
 impl SideName {
-    /// The names of the two sides; empty for other questions, and where the sides have no word of their own.
+    /// The names of the sides; empty for other questions, and where the sides have no word of their own.
     pub(crate) fn of_brief(brief: &Brief) -> Vec<SideName> {
         if brief.kind != QuestionKind::Comparison {
             return Vec::new();
         }
         let words = distinguishing_words(brief);
-        let (a, b) = comparison_sides(brief);
-        if words.len() < 2 {
+        let things = compared_things(brief);
+        if words.len() < things.len() {
             return Vec::new();
         }
         let name = |(word, side): (&String, &String)| {
@@ -31,7 +31,7 @@ impl SideName {
             let word = stem(word);
             SideName { noun: last.filter(|last| *last != word), word }
         };
-        words.iter().zip([&a, &b]).map(name).collect()
+        words.iter().zip(&things).map(name).collect()
     }
 
     /// Whether `text` names it: "a cool roof", and not "roofs cool the rooms".

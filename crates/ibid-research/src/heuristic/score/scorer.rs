@@ -16,7 +16,8 @@ use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::is_verb;
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::measures::measures;
-use crate::heuristic::plan::comparison_sides;
+use crate::heuristic::plan::compared_things;
+use crate::heuristic::question_kind::compared_in;
 use crate::heuristic::side_name::SideName;
 use crate::heuristic::tables::{TableRequest, table_requests};
 use crate::prompts;
@@ -137,7 +138,10 @@ impl RelevanceScorer {
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
         let mut aspect = match brief.kind {
-            QuestionKind::Comparison => Vec::new(),
+            QuestionKind::Comparison => {
+                let criterion = compared_in(&brief.question).map_or("", |it| it.1);
+                terms_of(&mut lexicon, criterion, &[])
+            }
             _ => aspect_terms(&mut lexicon, &brief.question, brief),
         };
         // What is asked counts, however little the word says elsewhere.
@@ -575,6 +579,5 @@ fn terms_of_sides(lexicon: &mut StemInterner, brief: &Brief) -> Vec<Vec<Weighted
     if brief.kind != QuestionKind::Comparison {
         return Vec::new();
     }
-    let (a, b) = comparison_sides(brief);
-    vec![terms_of(lexicon, &a, &[]), terms_of(lexicon, &b, &[])]
+    compared_things(brief).iter().map(|side| terms_of(lexicon, side, &[])).collect()
 }

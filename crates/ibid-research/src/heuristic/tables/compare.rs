@@ -9,7 +9,7 @@ use super::top_row::ordered_rows;
 use super::view::{CellFigure, TableView};
 use crate::draft::{DraftComparison, DraftLine};
 use crate::heuristic::lexicon::sentence_case;
-use crate::heuristic::plan::comparison_sides;
+use crate::heuristic::plan::compared_things;
 use crate::research_state::ResearchState;
 use ibid_core::domain::words::{stem, tokens};
 use ibid_core::domain::{Brief, Evidence};
@@ -191,7 +191,8 @@ fn side_rows(
             found.push((key, row));
         }
     }
-    found.retain(|(_, row)| row.cells.iter().all(|cell| !cell.is_empty()));
+    let filled = |row: &AttributeRow| row.cells.iter().filter(|cell| !cell.is_empty()).count();
+    found.retain(|(_, row)| filled(row) >= MIN_SIZE);
     found.into_iter().take(MAX_ROWS).map(|it| it.1).collect()
 }
 
@@ -201,10 +202,11 @@ fn sides_table(
     request: &TableRequest,
     rows: Vec<AttributeRow>,
 ) -> Option<DraftComparison> {
-    let (a, b) = comparison_sides(brief);
-    let columns = vec![String::new(), sentence_case(&a), sentence_case(&b)];
+    let things = compared_things(brief);
+    let columns = std::iter::once(String::new());
+    let columns: Vec<String> = columns.chain(things.iter().map(|it| sentence_case(it))).collect();
     let rows = rows.into_iter().map(|row| (row.label, row.cells)).collect();
-    (request.sides.len() == MIN_SIZE).then_some(DraftComparison {
+    (request.sides.len() == things.len()).then_some(DraftComparison {
         columns,
         rows,
         by_row: true,
@@ -233,7 +235,8 @@ fn attribute_rows(
         let (key, label) = key_and_label(request, &figure);
         let known = by_attribute.values().any(|it| it.0 == key);
         let key = if known { figure.attribute.to_owned() } else { key };
-        let empty = || AttributeRow { label, cells: vec![Vec::new(); 2], qualified: 0 };
+        let empty =
+            || AttributeRow { label, cells: vec![Vec::new(); request.sides.len()], qualified: 0 };
         let row = &mut by_attribute.entry(at).or_insert_with(|| (key, empty())).1;
         let (text, qualified) = side_text(request, side, &figure);
         row.qualified += usize::from(qualified);

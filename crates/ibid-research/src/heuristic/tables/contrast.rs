@@ -42,7 +42,7 @@ pub(super) fn contrast_row(
         return None;
     }
     let label = measures(request, text)?;
-    let mut cells = vec![Vec::new(), Vec::new()];
+    let mut cells = vec![Vec::new(); request.sides.len()];
     for (side, clause, figures) in [(first, one, of_one), (second, other, of_other)] {
         let line = DraftLine { text: figure_text(clause, figures)?, evidence: vec![it.id] };
         cells.get_mut(side)?.push(line);

@@ -237,9 +237,9 @@ fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
     // "Are there tools that help with it" asks whether they exist, and "are there studies that it helps" whether it does.
     const EXISTENCE: [&str; 2] = ["are there ", "are any "];
     const EVIDENCE: [&str; 4] = ["evidence", "studies", "trials", "links"];
-    let starts = |it: &&str| whole.trim_start().starts_with(*it);
+    let starts = |it: &str| whole.trim_start().starts_with(it);
     let asks_existence =
-        EXISTENCE.iter().any(|it| starts(&it)) && !EVIDENCE.iter().any(|it| has_phrase(whole, it));
+        EXISTENCE.iter().any(|it| starts(it)) && !EVIDENCE.iter().any(|it| has_phrase(whole, it));
     if words.question.causal.any_in(whole) && !asks_existence {
         QuestionKind::Causal
     } else {

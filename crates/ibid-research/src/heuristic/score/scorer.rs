@@ -137,13 +137,7 @@ impl RelevanceScorer {
         let (mut question, question_verb) = question_terms(&mut lexicon, brief);
         let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let noun = asked_noun(&brief.question).map(|noun| lexicon.id(&noun));
-        let mut aspect = match brief.kind {
-            QuestionKind::Comparison => {
-                let criterion = compared_in(&brief.question).map_or("", |it| it.1);
-                terms_of(&mut lexicon, criterion, &[])
-            }
-            _ => aspect_terms(&mut lexicon, &brief.question, brief),
-        };
+        let mut aspect = asked_aspect(&mut lexicon, brief);
         // What is asked counts, however little the word says elsewhere.
         for term in &aspect {
             let same = |it: &&mut WeightedTerm| it.id == term.id;
@@ -162,13 +156,7 @@ impl RelevanceScorer {
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let mut related =
             related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
-        for (verb, opposite) in yes_no.iter().flat_map(YesNoClaim::opposite_pairs) {
-            related.entry(verb).or_default().push((opposite, OPPOSITE_WEIGHT));
-        }
-        if let Some(verb) = yes_no.as_ref().filter(|it| it.purpose.is_some()).and_then(|it| it.verb)
-        {
-            related.entry(verb).or_default().push((lexicon.id(USED), 1.0));
-        }
+        relate_verb(&mut lexicon, yes_no.as_ref(), &mut related);
         let asked_things = asked_things(&mut lexicon, &brief.question);
         let target_noun = add_members(&mut lexicon, &brief.question, &mut related);
         let claimed = yes_no.as_ref().and_then(|claim| claim.verb);
@@ -572,6 +560,32 @@ fn add_members(
     let members = members.map(|member| (lexicon.id(member), QUERY_SYNONYM_WEIGHT));
     related.entry(kind).or_default().extend(members);
     Some(kind)
+}
+
+/// The words of what is asked besides the subject; of a comparison, of what it is by: "price" of "how do A and B compare in price".
+fn asked_aspect(lexicon: &mut StemInterner, brief: &Brief) -> Vec<WeightedTerm> {
+    if brief.kind != QuestionKind::Comparison {
+        return aspect_terms(lexicon, &brief.question, brief);
+    }
+    let criterion = compared_in(&brief.question).map_or("", |it| it.1);
+    terms_of(lexicon, criterion, &[])
+}
+
+/// Relates the verb of a yes-or-no question to its opposites, and that of a question on what something is for to "used".
+fn relate_verb(
+    lexicon: &mut StemInterner,
+    yes_no: Option<&YesNoClaim>,
+    related: &mut HashMap<u32, Vec<(u32, f32)>>,
+) {
+    let Some(claim) = yes_no else {
+        return;
+    };
+    for (verb, opposite) in claim.opposite_pairs() {
+        related.entry(verb).or_default().push((opposite, OPPOSITE_WEIGHT));
+    }
+    if let Some(verb) = claim.verb.filter(|_| claim.purpose.is_some()) {
+        related.entry(verb).or_default().push((lexicon.id(USED), 1.0));
+    }
 }
 
 /// The terms of each side of a comparison; none for other questions.

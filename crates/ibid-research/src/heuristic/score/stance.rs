@@ -183,19 +183,10 @@ impl RelevanceScorer {
         if claim.objects_follow && !self.acts_on_object(claim, clause) {
             return Stance::Neutral;
         }
-        let ids = self.ids(clause);
-        let says = |word: u32| self.match_strength(word, &ids) >= MIN_WORD_MATCH;
-        let has_purpose =
-            claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
-        let says_verb = claim.verb.is_none_or(says)
-            && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause));
         let is_unsuited = claim.purpose.is_some()
             && is_unsuited(&claim.asked, clause)
             && self.is_of_subject(claim, clause);
-        let says_verb = says_verb
-            || has_purpose
-            || is_unsuited
-            || claim.purpose.is_some() && self.is_said_to_serve(claim, clause);
+        let says_verb = is_unsuited || self.says_verb(claim, clause);
         let is_other = self.only_nearly(claim, clause) || self.is_of_lack(claim, &asserted);
         if !says_verb || is_other || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
@@ -230,6 +221,18 @@ impl RelevanceScorer {
         } else {
             Stance::For
         }
+    }
+
+    /// Whether a clause has the verb asked about as a verb, or says that the subject serves the purpose asked about.
+    fn says_verb(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
+        let ids = self.ids(clause);
+        let says = |word: u32| self.match_strength(word, &ids) >= MIN_WORD_MATCH;
+        let has_purpose =
+            claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
+        let says_verb = claim.verb.is_none_or(says);
+        says_verb && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause))
+            || has_purpose
+            || claim.purpose.is_some() && self.is_said_to_serve(claim, clause)
     }
 
     /// Whether a clause says that the verb asked about is refused, failed in or ended.

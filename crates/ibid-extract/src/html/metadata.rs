@@ -1,6 +1,7 @@
 //! Title, author, date, site and language of a page, from JSON-LD, meta elements and the page itself.
 use serde_json::Value;
 
+use super::char_refs::{self, CharRefContext};
 use super::dom::{Dom, NodeData, NodeId};
 use super::json_dates;
 use super::text::collapse_whitespace;
@@ -432,6 +433,10 @@ impl MetadataCandidates {
         meta.title =
             meta.title.take().or(self.h1).map(|title| without_site(&title, meta.site.as_deref()));
         if let Some(title) = &mut meta.title {
+            // Sites that escape twice show "&ldquo;" to their readers.
+            if title.contains('&') && title.contains(';') {
+                *title = char_refs::decode(title, CharRefContext::Text).to_string();
+            }
             truncate(title, MAX_ELEMENT_TEXT);
         }
         meta.author = self.ld_author.or(self.author).or(self.byline);

@@ -163,7 +163,7 @@ impl Researcher {
         let most = team.max_react_tool_calls;
         if self.calls >= most || !self.by_code && self.turns > most {
             if !self.by_code {
-                self.failure = Some(format!("recursion limit of {} reached", most + 1));
+                self.failure = Some(recursion_limit(most));
             }
             self.finish_or_continue(Vec::new(), now);
             return None;
@@ -191,6 +191,10 @@ impl Researcher {
                 queries.truncate(left.min(calls_left) as usize);
                 if queries.is_empty() {
                     self.trail.push("search_web: your searches are spent".to_owned());
+                    // Out of tool calls it is at its limit; out of searches it has done what it may.
+                    if calls_left == 0 && self.idle_turns + 1 >= MAX_IDLE_TURNS {
+                        self.failure = Some(recursion_limit(most));
+                    }
                     self.count_idle_turn(now);
                     return None;
                 }
@@ -424,6 +428,11 @@ pub(super) fn first_queries(unit: &Researcher, item: &ChecklistItem, breadth: u3
     }
     once.truncate(breadth.max(1) as usize);
     once
+}
+
+/// The reason shown for a researcher that has made as many tool calls as it may.
+fn recursion_limit(most: u32) -> String {
+    format!("recursion limit of {} reached", most + 1)
 }
 
 /// Cleans a reason for display: removes links and hosts, which reveal internal addresses or lead elsewhere,

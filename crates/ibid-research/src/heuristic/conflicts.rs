@@ -18,6 +18,7 @@ use super::claim_clusters::{ClaimCluster, independent_source};
 use super::conflict_reason::{Side, answer_reason, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::measures::{labels, measures};
+use super::question_kind::asks_of_two;
 use super::score::RelevanceScorer;
 use super::sentence::{has_denial, has_doubt_words};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
@@ -111,7 +112,7 @@ pub(crate) fn figure_conflict(
     scorer: &mut RelevanceScorer,
 ) -> Result<Option<DraftConflict>> {
     let wanted = match brief.kind {
-        QuestionKind::Quantity => AnswerType::Amount,
+        QuestionKind::Quantity if !asks_of_two(&brief.question) => AnswerType::Amount,
         QuestionKind::When => AnswerType::Date,
         _ => return Ok(None),
     };

@@ -126,6 +126,12 @@ pub(crate) fn compared_in(asked: &str) -> Option<(&str, &str)> {
     joints.find_map(|joint| asked.split_once(&joint))
 }
 
+/// Whether a question asks for a figure of each of two things: "how heavy is a green roof compared with a gravel roof".
+pub(crate) fn asks_of_two(asked: &str) -> bool {
+    let asked = spaced(asked);
+    ["compared with", "compared to", "versus", "vs"].iter().any(|it| has_phrase(&asked, it))
+}
+
 /// "How can a team prevent debt" and "how should cities plan for heat" ask for what somebody can do; "how can rain damage a roof" does not.
 fn asks_what_to_do(start: &str) -> bool {
     const AGENTS: [&str; 42] = [

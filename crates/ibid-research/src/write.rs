@@ -50,7 +50,7 @@ use preview::DraftPreview;
 pub(crate) use preview::emit_draft;
 use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups, split_large};
 pub(crate) use short_answer::{drop_told_findings, told_answer};
-use short_answer::{is_less_direct, lead_with_answer, open_and_close};
+use short_answer::{is_less_direct, lead_with_answer, open_and_close, whole_sentence};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER_TOKENS: usize = 6_000;
@@ -216,7 +216,7 @@ impl<'a> WriteContext<'a> {
             match part {
                 Ok(WriterOutput::Answer { line, introduction, conclusion }) => {
                     // A small model may answer with whatever it saw first.
-                    if let Some(answer) = line
+                    if let Some(answer) = line.map(|it| whole_sentence(it, self.notes))
                         && !is_less_direct(scorer, self.brief, &answer, &draft.short)?
                     {
                         lead_with_answer(draft, answer)?;

@@ -68,6 +68,7 @@ pub(crate) fn fitness(
         || is_reference(text, seen)
         || is_title_with_byline(&page.title, text)
         || is_title_of_guide(seen, words)
+        || is_title_without_verb((&page.title, text), seen, words)
         || is_noise(text)
         || words.boilerplate.any_in(&seen.spaced) && seen.words < 40
     {
@@ -244,6 +245,16 @@ fn is_title_of_guide(seen: &SentenceText, words: &SentenceWords) -> bool {
     opens
         && seen.words <= MAX_GUIDE_TITLE_WORDS
         && !words.subject_verbs.iter().any(|verb| has_phrase(&seen.spaced, verb))
+}
+
+/// Whether a sentence is the title of its page, and states nothing: "Rain in the old town: five options compared".
+fn is_title_without_verb(
+    (title, text): (&str, &str),
+    seen: &SentenceText,
+    words: &SentenceWords,
+) -> bool {
+    let is_title = text.trim_end_matches('.') == title.trim().trim_end_matches('.');
+    is_title && text.contains(": ") && !seen.spaced.split(' ').any(|it| words.verbs.contains(it))
 }
 
 /// Whether a sentence is the title of its page with the names of its authors: "Forty years on a roof Mara Quist".

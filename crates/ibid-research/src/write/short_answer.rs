@@ -3,14 +3,16 @@ use std::collections::BTreeSet;
 
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
-use ibid_core::domain::{Brief, EvidenceId, OutputMode, QuestionKind};
+use ibid_core::domain::{
+    Brief, EvidenceId, EvidenceStore, OutputMode, QuestionKind, split_sentences,
+};
 
 use crate::ask::shapes::ANSWER_CHARS;
 use crate::draft::{DraftLine, ReplacedAnswer, ReportDraft};
 use crate::heuristic::answer_shape::{denies_members, kind_fit};
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
-use crate::heuristic::sentence::has_denial;
+use crate::heuristic::sentence::{ends_like_a_sentence, has_denial};
 use crate::prompts;
 use crate::thresholds::MIN_DIRECTNESS_SHARE;
 
@@ -42,6 +44,22 @@ pub(super) fn lead_with_answer(draft: &mut ReportDraft, answer: DraftLine) -> Re
         draft.answer_by_code = false;
     }
     Ok(())
+}
+
+/// `line`, or where a model's answer was cut off in a sentence of its evidence, that sentence.
+pub(super) fn whole_sentence(line: DraftLine, notes: &EvidenceStore) -> DraftLine {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = joined(line.text.trim_end_matches(['…', '.', ' ']));
+    if ends_like_a_sentence(&line.text) || cut.split(' ').count() < MIN_SENTENCE_WORDS {
+        return line;
+    }
+    let cited = notes.evidence.iter().filter(|it| line.evidence.contains(&it.id));
+    let whole =
+        cited.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]).find_map(|text| {
+            let mut sentences = split_sentences(text).into_iter().map(|range| joined(&text[range]));
+            sentences.find(|sentence| sentence.starts_with(&cut))
+        });
+    DraftLine { text: whole.unwrap_or_else(|| line.text.clone()), ..line }
 }
 
 /// Opens and closes the report with those of a model's sentences that say something new.
@@ -206,6 +224,27 @@ mod tests {
             "It costs 110 euros per square metre on average, and care costs 3 euros a year, for an extensive green roof.",
         );
         assert_eq!(texts(&more), [&more.text[..]]);
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_in_a_sentence_of_its_evidence_is_the_sentence() {
+        let mut found = crate::test_support::evidence(1, &[1]);
+        found.claim =
+            "Roofs leak at their flashings, where the membrane ends. They are flat.".to_owned();
+        let brief = crate::test_support::brief("Why do roofs leak?");
+        let mut notes = EvidenceStore::new(crate::plan_from_brief(&brief).unwrap());
+        notes.evidence.push(found);
+        let of = |text: &str| {
+            let line = DraftLine { text: text.to_owned(), evidence: vec![EvidenceId::new(1)] };
+            whole_sentence(line, &notes).text
+        };
+        let whole = "Roofs leak at their flashings, where the membrane ends.";
+        assert_eq!(of("Roofs leak at their flashings, where the"), whole);
+        for other in
+            ["Roofs leak at their flashings.", "At the flashings", "Roofs never leak at all"]
+        {
+            assert_eq!(of(other), other);
+        }
     }
 
     #[test]

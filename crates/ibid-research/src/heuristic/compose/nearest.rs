@@ -4,6 +4,7 @@ use crate::heuristic::answer_shape::asks_for_fact;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
 use crate::heuristic::enumeration::excludes;
+use crate::heuristic::question_kind::changing_thing;
 use crate::heuristic::ranked_points::RankedPoint;
 use crate::heuristic::score::RelevanceScorer;
 use crate::heuristic::sentence::has_number;
@@ -13,6 +14,7 @@ use crate::thresholds::{
     MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
+use ibid_core::domain::words::{stem, tokens};
 use ibid_core::domain::{Brief, Confidence, ConfidenceMark, EvidenceStore, QuestionKind};
 
 /// Share of the words of the question from which a factor answers it: "reduced 7x" to "how much faster is linking?"
@@ -118,6 +120,12 @@ pub(super) fn mark_near(
     let excluded = kind == QuestionKind::List
         && !short.is_empty()
         && short.iter().all(|it| excludes(scorer.question(), &it.text));
+    // How a subsidy has changed is not answered by what says nothing of a subsidy.
+    let names =
+        |thing: &str, text: &str| tokens(text).iter().any(|it| stem(&it.text) == stem(thing));
+    let other_thing = alone
+        && changing_thing(&brief.question)
+            .is_some_and(|thing| !short.iter().any(|it| names(&thing, &it.text)));
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low
@@ -130,6 +138,7 @@ pub(super) fn mark_near(
         || lacks_factor
         || excluded
         || one_sided
+        || other_thing
         || unnamed_kind
         || unknown && likely.is_none_or(|it| it < MIN_UNKNOWN_THING_PROBABILITY);
     if near {

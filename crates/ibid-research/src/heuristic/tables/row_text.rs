@@ -9,6 +9,9 @@ const MAX_WORDS_WITH_REST: usize = 34;
 /// Number of letters of "EUR", by which it is told from other units.
 const CURRENCY_CODE_LENGTH: usize = 3;
 
+/// What stands before the unit that a rate is by.
+const RATES: [&str; 5] = [" a", " an", " per", " each", " every"];
+
 /// Whether a cell is a number and nothing else.
 fn is_number(cell: &str) -> bool {
     let all = cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '));
@@ -31,9 +34,13 @@ pub(super) fn row_text(
     let pairs = |figures: &[CellFigure<'_>]| {
         let pair = |it: &CellFigure<'_>| {
             let name = if view.by_column { it.entity } else { it.attribute };
-            let unit = name.rsplit_once(' ').filter(|(_, unit)| {
+            let unit = name.rsplit_once(' ').filter(|(name, unit)| {
                 let is_unit = |units: &BTreeSet<String>| units.contains(*unit);
-                is_number(it.value) && words.measures.values().any(|it| is_unit(&it.units))
+                // "Days saved a year" is a rate, and not in years.
+                let is_rate = RATES.iter().any(|it| name.ends_with(it));
+                !is_rate
+                    && is_number(it.value)
+                    && words.measures.values().any(|it| is_unit(&it.units))
             });
             match unit {
                 Some((name, unit)) if unit.len() == CURRENCY_CODE_LENGTH => {

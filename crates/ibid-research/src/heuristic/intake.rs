@@ -176,7 +176,9 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
             helped = false;
             of_which = false;
         }
-        if verb || (is_stop_word(&token.text) && !name) || is_question_word(&token.text) {
+        // "Version 16 without downtime" is two things.
+        let apart = matches!(token.text.as_str(), "without" | "despite" | "during" | "beyond");
+        if verb || (is_stop_word(&token.text) && !name) || is_question_word(&token.text) || apart {
             helped |= HELPING_VERBS.contains(&token.text.as_str());
             of_which = nth == 0 && matches!(token.text.as_str(), "which" | "what");
             runs.push(Vec::new());

@@ -161,7 +161,8 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
         [("subject", subject), ("question", question), ("a", a), ("b", b), ("scope", &*scope)]
     };
     // "Figures on a green roof" is asked, "green roof percent rate number" is searched for.
-    let named = with_article(&brief.question, &topic);
+    let named = subject_span(brief).unwrap_or_else(|| topic.clone());
+    let named = with_article(&brief.question, &named);
     let heading = fill_template(&facet.heading, &values(&*topic));
     let terms = match facet.heading.as_str() {
         "{a}" => vec![a.to_owned()],
@@ -175,6 +176,25 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
         terms,
         query: fill_template(&facet.query, &values(&*topic)),
     }
+}
+
+/// The two subjects of [`subject_phrase`] with what the question has between them, "Roman Empire fall in the west", where it is no "and".
+fn subject_span(brief: &Brief) -> Option<String> {
+    const MAX_BETWEEN: usize = 40;
+    let [first, second, ..] = brief.subjects.as_slice() else { return None };
+    if subject_phrase(brief) != format!("{first} and {second}") {
+        return None;
+    }
+    let at = |it: &String| Some((brief.question.find(it.as_str())?, it.len()));
+    let ((one, length), (other, other_length)) = (at(first)?, at(second)?);
+    let (start, from, to, end) = match one < other {
+        true => (one, one + length, other, other + other_length),
+        false => (other, other + other_length, one, one + length),
+    };
+    let between = brief.question.get(from..to)?;
+    let joins = between.contains([',', ';', ':']) || has_phrase(&spaced(between), "and");
+    let asked = brief.kind == QuestionKind::Why || brief.kind == QuestionKind::HowTo;
+    (asked && !joins && between.len() <= MAX_BETWEEN).then(|| brief.question[start..end].to_owned())
 }
 
 /// `subject` with the article that it has in the question.

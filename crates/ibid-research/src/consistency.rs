@@ -229,7 +229,9 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &EvidenceStore)
     drop_told_headings(report)?;
     report.open.retain(|open| !open.why.trim().is_empty());
     // What only touches on the question does not answer it directly.
-    if report.open.iter().any(|it| it.item == core && core.is_some() && it.why.starts_with(weak)) {
+    let denies =
+        |why: &str| why.starts_with(weak) || missing_terms(why).is_ok_and(|it| it.is_some());
+    if report.open.iter().any(|it| it.item == core && core.is_some() && denies(&it.why)) {
         let direct = report.confidence.why.iter_mut().filter(|it| **it == confidence.direct);
         direct.for_each(|it| it.clone_from(&confidence.indirect));
     }

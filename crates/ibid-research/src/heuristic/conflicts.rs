@@ -18,7 +18,7 @@ use super::claim_clusters::{ClaimCluster, independent_source};
 use super::conflict_reason::{Side, answer_reason, likely_reason, older_and_newer, shared_subject};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::measures::{labels, measures};
-use super::question_kind::asks_of_two;
+use super::question_kind::are_on_same_thing;
 use super::score::RelevanceScorer;
 use super::sentence::{has_denial, has_doubt_words};
 use super::text_answer::{AnswerType, TextAnswer, answers_differ, extract_answer};
@@ -112,7 +112,7 @@ pub(crate) fn figure_conflict(
     scorer: &mut RelevanceScorer,
 ) -> Result<Option<DraftConflict>> {
     let wanted = match brief.kind {
-        QuestionKind::Quantity if !asks_of_two(&brief.question) => AnswerType::Amount,
+        QuestionKind::Quantity => AnswerType::Amount,
         QuestionKind::When => AnswerType::Date,
         _ => return Ok(None),
     };
@@ -139,6 +139,7 @@ pub(crate) fn figure_conflict(
                 && side.1.unit() == it.1.unit()
                 && can_disagree(side.0.source, it.0.source)
                 && same_case(&side.0, &it.0)
+                && are_on_same_thing(&brief.question, &side.0.spaced, &it.0.spaced)
                 && (bounds_agree(&side.0.spaced, &it.0.spaced) || breaks_bound(side, it))
                 && (wanted == AnswerType::Date || side.0.years == it.0.years)
         });

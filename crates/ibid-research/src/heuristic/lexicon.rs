@@ -14,11 +14,6 @@ pub(crate) struct StemInterner {
 }
 
 impl StemInterner {
-    /// The words seen so far, each with the number of its stem.
-    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.words.iter().map(|(word, id)| (word.as_str(), *id))
-    }
-
     /// The number of a lower-case word's stem.
     pub(crate) fn id(&mut self, word: &str) -> u32 {
         if let Some(id) = self.words.get(word) {
@@ -105,9 +100,9 @@ pub(super) fn without_zero_patch(word: &str) -> Option<&str> {
         .then_some(release)
 }
 
-/// Past forms of verbs that the stemmer does not join to their present. "Found", "felt", "left", "saw" and "led" are left out: each is
-/// another word, too; and "held", which says "contained".
-const PAST_FORMS: [(&str, &str); 73] = [
+/// Past forms of verbs that the stemmer does not join to their present. "Found", "felt", "left", "saw", "led", "fed" and "won" are left
+/// out: each is another word, too; and "held", which says "contained".
+const PAST_FORMS: [(&str, &str); 71] = [
     ("ate", "eat"),
     ("became", "become"),
     ("began", "begin"),
@@ -129,7 +124,6 @@ const PAST_FORMS: [(&str, &str); 73] = [
     ("dug", "dig"),
     ("eaten", "eat"),
     ("fallen", "fall"),
-    ("fed", "feed"),
     ("fell", "fall"),
     ("flew", "fly"),
     ("flown", "fly"),
@@ -176,12 +170,16 @@ const PAST_FORMS: [(&str, &str); 73] = [
     ("told", "tell"),
     ("took", "take"),
     ("went", "go"),
-    ("won", "win"),
     ("wore", "wear"),
     ("worn", "wear"),
     ("written", "write"),
     ("wrote", "write"),
 ];
+
+/// Whether a word is such a form.
+pub(crate) fn is_past_form(word: &str) -> bool {
+    present_form(word).is_some()
+}
 
 /// The present of a past form.
 fn present_form(word: &str) -> Option<&'static str> {

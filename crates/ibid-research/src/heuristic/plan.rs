@@ -328,10 +328,14 @@ fn listed_things(brief: &Brief) -> Option<Vec<String>> {
     };
     let mut things: Vec<String> = things.iter().map(bare).collect();
     let words = |thing: &String| thing.split(' ').count();
-    // The noun of "Alder, Birch and Cedar vans" is that of all.
+    // The noun of "Alder, Birch and Cedar vans" is that of all; "red pine" is a name of two words.
     let (last, others) = things.split_last_mut()?;
-    if others.iter().all(|thing| words(thing) == 1) && words(last) == 2 {
-        *last = last.split(' ').next().unwrap_or_default().to_owned();
+    let is_name = |thing: &String| words(thing) == 1 && thing.starts_with(char::is_uppercase);
+    if let (true, Some((name, noun))) = (others.iter().all(is_name), last.split_once(' '))
+        && noun.starts_with(char::is_lowercase)
+        && name.starts_with(char::is_uppercase)
+    {
+        *last = name.to_owned();
     }
     let is_short = things.iter().all(|thing| (1..=3).contains(&words(thing)));
     (things.len() > 2 && is_short).then_some(things)

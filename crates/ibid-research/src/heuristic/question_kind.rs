@@ -1,7 +1,9 @@
 //! Which kind of answer a question wants.
+use std::collections::BTreeSet;
+
 use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
-use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
 
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
@@ -139,10 +141,24 @@ pub(crate) fn changing_thing(asked: &str) -> Option<String> {
     words[..end].last().filter(|_| changes).map(|it| it.text.clone())
 }
 
-/// Whether a question asks for a figure of each of two things: "how heavy is a green roof compared with a gravel roof".
-pub(crate) fn asks_of_two(asked: &str) -> bool {
+/// Whether two texts are on the same of the two things that a question asks a figure of each of, "how heavy is a green roof compared with a
+/// gravel roof": what one weighs does not contradict what the other weighs. True for other questions.
+pub(crate) fn are_on_same_thing(asked: &str, one: &str, other: &str) -> bool {
     let asked = spaced(asked);
-    ["compared with", "compared to", "versus", "vs"].iter().any(|it| has_phrase(&asked, it))
+    let joints = [" compared with ", " compared to ", " versus ", " vs "];
+    let Some((left, right)) = joints.iter().find_map(|it| asked.split_once(it)) else {
+        return true;
+    };
+    let stems = |text: &str| -> BTreeSet<String> { content_stems(text).into_iter().collect() };
+    let (left, right) = (stems(left), stems(right));
+    let names = |text: &str| {
+        let said = stems(text);
+        let has = |of: &BTreeSet<String>, but: &BTreeSet<String>| {
+            of.difference(but).any(|word| said.contains(word))
+        };
+        (has(&left, &right), has(&right, &left))
+    };
+    names(one) == names(other)
 }
 
 /// "How can a team prevent debt" and "how should cities plan for heat" ask for what somebody can do; "how can rain damage a roof" does not.

@@ -10,7 +10,6 @@ mod heading_above;
 mod heading_items;
 mod item_matchers;
 mod limits;
-mod misspelled;
 mod model_view;
 mod page;
 mod page_sections;

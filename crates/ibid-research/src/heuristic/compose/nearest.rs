@@ -79,6 +79,12 @@ pub(super) fn mark_near(
     let lacks_factor = alone
         && !short.is_empty()
         && short.iter().all(|it| lacks_ratio(scorer.question(), &it.text));
+    // How a subsidy has changed is not answered by what says nothing of a subsidy.
+    let names =
+        |thing: &str, text: &str| tokens(text).iter().any(|it| stem(&it.text) == stem(thing));
+    let other_thing = alone
+        && changing_thing(&brief.question)
+            .is_some_and(|thing| !short.iter().any(|it| names(&thing, &it.text)));
     let alone = alone && !told;
     // What stands under a fitting heading says neither yes nor no of a thing that is named nowhere.
     let unknown = !alone && kind == QuestionKind::YesNo && scorer.asks_of_unknown_thing();
@@ -120,12 +126,6 @@ pub(super) fn mark_near(
     let excluded = kind == QuestionKind::List
         && !short.is_empty()
         && short.iter().all(|it| excludes(scorer.question(), &it.text));
-    // How a subsidy has changed is not answered by what says nothing of a subsidy.
-    let names =
-        |thing: &str, text: &str| tokens(text).iter().any(|it| stem(&it.text) == stem(thing));
-    let other_thing = alone
-        && changing_thing(&brief.question)
-            .is_some_and(|thing| !short.iter().any(|it| names(&thing, &it.text)));
     let one_sided = kind == QuestionKind::Comparison && scorer.lacks_a_side();
     let near = alone
         && confidence.level <= Confidence::Low

@@ -78,8 +78,7 @@ impl RelevanceScorer {
         })
     }
 
-    /// Whether a page read has the word.
-    pub(super) fn occurs(&self, id: u32) -> bool {
+    fn occurs(&self, id: u32) -> bool {
         self.sentence_counts.contains_key(&id)
     }
 

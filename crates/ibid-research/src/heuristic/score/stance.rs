@@ -7,18 +7,18 @@ use std::ops::RangeInclusive;
 
 use self::contrast::LACKS;
 use self::refusal::{
-    forbids, is_charged, is_given_up, is_only_owner, is_unsuited, recurs_less_often, warns,
+    denies_only_some, forbids, is_charged, is_given_up, is_only_owner, is_unsuited,
+    recurs_less_often, warns,
 };
 use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction};
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
 use crate::heuristic::calendar::years;
-use crate::heuristic::lexicon::is_verb;
-use crate::heuristic::lexicon::{has_phrase, spaced};
+use crate::heuristic::lexicon::{has_phrase, is_past_form, is_verb, spaced};
 use crate::heuristic::sentence::{BUT_NOT, count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
-use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 use ibid_core::domain::{Page, Stance, split_sentences};
 
 /// A sentence: its text, its normalized words and their ids.
@@ -183,11 +183,11 @@ impl RelevanceScorer {
         if claim.objects_follow && !self.acts_on_object(claim, clause) {
             return Stance::Neutral;
         }
-        let is_unsuited = claim.purpose.is_some()
-            && is_unsuited(&claim.asked, clause)
-            && self.is_of_subject(claim, clause);
+        let is_unsuited = claim.purpose.is_some() && is_unsuited(&claim.subject_phrase, clause);
         let says_verb = is_unsuited || self.says_verb(claim, clause);
-        let is_other = self.only_nearly(claim, clause) || self.is_of_lack(claim, &asserted);
+        let is_other = denies_only_some(&claim.asked, clause)
+            || self.only_nearly(claim, clause)
+            || self.is_of_lack(claim, &asserted);
         if !says_verb || is_other || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
@@ -230,6 +230,17 @@ impl RelevanceScorer {
         let has_purpose =
             claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
         let says_verb = claim.verb.is_none_or(says);
+        // Where the verb is not known, any word may be it.
+        if claim.verb.is_none() {
+            let words = tokens(clause);
+            let describes = (0..words.len()).any(|nth| {
+                claim.all_words.contains(&self.lexicon.id(&words[nth].text))
+                    && self.describes_noun(claim, &words, nth)
+            });
+            if describes {
+                return false;
+            }
+        }
         says_verb && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause))
             || has_purpose
             || claim.purpose.is_some() && self.is_said_to_serve(claim, clause)
@@ -405,12 +416,31 @@ impl RelevanceScorer {
             let may_be_noun = claim.objects_follow || word.text.ends_with("ing");
             let after_article = before.is_some_and(|it| BEFORE_NOUN.contains(&it));
             let compares = !is_itself && claim.objects_follow && word.text.ends_with("er");
-            if !(is_itself && may_be_noun && after_article || compares) {
+            let describes = self.describes_noun(claim, &words, nth);
+            if !(is_itself && may_be_noun && after_article || compares || describes) {
                 return false;
             }
             found = true;
         }
         found
+    }
+
+    /// Whether the `nth` word is a past form without an auxiliary or a subject before it: "the stolen painting", "frozen fish".
+    fn describes_noun(&mut self, claim: &YesNoClaim, words: &[Token], nth: usize) -> bool {
+        const BEFORE_VERB: [&str; 17] = [
+            "is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "he", "she",
+            "it", "they", "we", "who", "which",
+        ];
+        if !is_past_form(&words[nth].text) {
+            return false;
+        }
+        let before = &words[nth.saturating_sub(3)..nth];
+        let is_verb = before.iter().any(|it| BEFORE_VERB.contains(&it.text.as_str()));
+        let follows_subject = before.last().is_some_and(|it| {
+            let ids = self.ids(&it.text);
+            claim.subject.iter().any(|id| self.match_strength(*id, &ids) >= MIN_WORD_MATCH)
+        });
+        !is_verb && !follows_subject
     }
 
     /// Whether what the question asks only nearly came about: "was nearly sold", "almost broke".

@@ -12,7 +12,6 @@ impl RelevanceScorer {
     /// Learns the topic from the sentences nearest to the question: words that they share and other sentences
     /// do not (relevance feedback as in Lavrenko and Croft 2001, with sentences for documents).
     pub(crate) fn learn_topic(&mut self, lines: &[PageSentences]) {
-        self.relate_misspelled();
         let mut near: Vec<(f32, usize, usize)> = Vec::new();
         for (page, it) in lines.iter().enumerate() {
             let title = self.coverage(&self.question, &it.title);

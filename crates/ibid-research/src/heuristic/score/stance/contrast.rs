@@ -94,16 +94,23 @@ impl RelevanceScorer {
         if denies || self.is_of_lack(claim, &told) {
             return false;
         }
-        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|it| it > 0.0);
         let words = tokens(&told);
-        let measured = (0..words.len()).any(|at| {
-            let ids = self.ids(&words[at].text);
-            words[at].text.ends_with("er")
-                && self.match_strength(verb, &ids) >= MIN_WORD_MATCH
-                && words[at.saturating_sub(3)..at].iter().any(|it| is_number(&it.text))
+        let is_measured = |at: &usize| {
+            words[*at].text.ends_with("er")
+                && words[at.saturating_sub(2)..*at].iter().any(|it| is_number(&it.text))
+        };
+        let measured: Vec<usize> = (0..words.len()).filter(is_measured).collect();
+        // "Warmer by night and cooler by day" is both.
+        let all_say_verb = measured.iter().all(|at| {
+            let ids = self.ids(&words[*at].text);
+            self.match_strength(verb, &ids) >= MIN_WORD_MATCH
         });
         let ids = self.ids(&told);
         let names = |id: &u32| self.match_strength(*id, &ids) >= MIN_WORD_MATCH;
-        measured && claim.names_enough(names) && claim.subject.iter().all(names)
+        all_say_verb
+            && !measured.is_empty()
+            && claim.names_enough(names)
+            && claim.subject.iter().all(names)
     }
 }

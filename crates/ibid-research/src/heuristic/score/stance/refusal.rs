@@ -104,16 +104,31 @@ pub(super) fn is_only_owner(subject: &str, text: &str) -> bool {
     !subject.is_empty() && found.peek().is_some() && found.all(|(at, _)| owns(at))
 }
 
-/// Whether a clause says that what the question asks to be used did not serve: "its use was limited by poor tolerability".
-pub(super) fn is_unsuited(asked: &str, clause: &str) -> bool {
-    const UNSUITED: [&str; 7] = [
-        "limited by its",
-        "limited by poor",
-        "limited by adverse",
-        "poorly tolerated",
-        "poor tolerability",
-        "stopped for futility",
-        "does not support the use",
-    ];
-    UNSUITED.iter().any(|phrase| has_phrase(clause, phrase) && !has_phrase(asked, phrase))
+/// Whether a clause says that `subject`, which the question asks to be used, did not serve: "the use of lime was limited by its poor
+/// tolerability", "lime was poorly tolerated". A study of lime that was limited by its size says nothing of lime.
+pub(super) fn is_unsuited(subject: &str, clause: &str) -> bool {
+    const FORMS: [&str; 5] = ["is", "are", "was", "were", "being"];
+    let of_use = ["use of", "treatment with"]
+        .iter()
+        .any(|it| has_phrase(clause, &format!("{it} {subject}")))
+        && ["limited by its poor", "limited by poor", "limited by adverse"]
+            .iter()
+            .any(|it| has_phrase(clause, it));
+    let tolerated =
+        FORMS.iter().any(|form| has_phrase(clause, &format!("{subject} {form} poorly tolerated")));
+    !subject.is_empty() && (of_use || tolerated)
+}
+
+/// Whether a clause denies only some of what the question asks to exist: "no bakeries that open on Sunday" of "are there any bakeries".
+pub(super) fn denies_only_some(asked: &str, clause: &str) -> bool {
+    const LIMITS: [&str; 5] = ["that", "who", "which", "without", "with"];
+    const NEAR: usize = 6;
+    let asks = ["are there", "is there", "are any", "is any"];
+    let words = tokens(clause);
+    let denied = words.iter().position(|it| it.text == "no");
+    asks.iter().any(|it| has_phrase(asked, it))
+        && denied.is_some_and(|at| {
+            let limit = words[at + 1..].iter().take(NEAR).map(|it| it.text.as_str());
+            limit.into_iter().any(|it| LIMITS.contains(&it) && !has_phrase(asked, it))
+        })
 }

@@ -498,3 +498,34 @@ fn what_is_forbidden_refused_ended_or_said_of_another_is_no_yes() {
         assert_eq!(stance(asked, text), wanted, "{asked} {text}");
     }
 }
+
+#[test]
+fn what_only_looks_like_a_verdict_decides_nothing() {
+    for (asked, text) in [
+        (
+            "Is montelukast used for asthma?",
+            "Montelukast is used for asthma in children in whom inhaled steroids are poorly tolerated.",
+        ),
+        ("Is zinc used for colds?", "The study of zinc for colds was limited by its small sample."),
+    ] {
+        assert_ne!(stance(asked, text), Stance::Against, "{text}");
+    }
+    for (asked, text) in [
+        ("Did Anna Berg steal the painting?", "Anna Berg found the stolen painting in a barn."),
+        ("Did the Arle dam break in 1953?", "In 1953 broken stone was laid on the Arle dam."),
+        ("Does Lake Orn freeze in winter?", "Frozen fish is sold at Lake Orn in winter."),
+        ("Does ivy cool the wall?", "The wall with ivy was 0 °C cooler than the bare wall."),
+        ("Does ivy cool the wall?", "The wall with ivy has a 3 kW air cooler."),
+        (
+            "Does mulch cool the soil?",
+            "Soil under mulch was 2 °C warmer by night and 4 °C cooler by day.",
+        ),
+        ("Are there any bakeries in Kelby?", "There are no bakeries in Kelby that open on Sunday."),
+    ] {
+        assert_eq!(stance(asked, text), Stance::Neutral, "{asked} {text}");
+    }
+    let stolen = "The painting was stolen by Anna Berg.";
+    assert_eq!(stance("Did Anna Berg steal the painting?", stolen), Stance::For);
+    let stole = "Anna Berg stole the painting in May.";
+    assert_eq!(stance("Did Anna Berg steal the painting?", stole), Stance::For);
+}

@@ -1,6 +1,7 @@
 //! The stance of a sentence on a yes-or-no question.
 mod contrast;
 mod refusal;
+mod verb;
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -14,11 +15,11 @@ use super::assertion::{is_among_myths, is_fiction, is_taken_back, tells_fiction}
 use super::scorer::RelevanceScorer;
 use super::yes_no_claim::YesNoClaim;
 use crate::heuristic::calendar::years;
-use crate::heuristic::lexicon::{has_phrase, is_past_form, is_verb, spaced};
+use crate::heuristic::lexicon::{has_phrase, spaced};
 use crate::heuristic::sentence::{BUT_NOT, count_denials, has_denial};
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
-use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Page, Stance, split_sentences};
 
 /// A sentence: its text, its normalized words and their ids.
@@ -223,29 +224,6 @@ impl RelevanceScorer {
         }
     }
 
-    /// Whether a clause has the verb asked about as a verb, or says that the subject serves the purpose asked about.
-    fn says_verb(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
-        let ids = self.ids(clause);
-        let says = |word: u32| self.match_strength(word, &ids) >= MIN_WORD_MATCH;
-        let has_purpose =
-            claim.purpose.as_ref().is_some_and(|purpose| purpose.iter().any(|word| says(*word)));
-        let says_verb = claim.verb.is_none_or(says);
-        // Where the verb is not known, any word may be it.
-        if claim.verb.is_none() {
-            let words = tokens(clause);
-            let describes = (0..words.len()).any(|nth| {
-                claim.all_words.contains(&self.lexicon.id(&words[nth].text))
-                    && self.describes_noun(claim, &words, nth)
-            });
-            if describes {
-                return false;
-            }
-        }
-        says_verb && !claim.verb.is_some_and(|verb| self.has_only_as_noun(claim, verb, clause))
-            || has_purpose
-            || claim.purpose.is_some() && self.is_said_to_serve(claim, clause)
-    }
-
     /// Whether a clause says that the verb asked about is refused, failed in or ended.
     fn gives_up(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
         let verbs = claim.verb.map_or_else(|| claim.all_words.clone(), |verb| vec![verb]);
@@ -397,62 +375,6 @@ impl RelevanceScorer {
             let ids = self.ids(&word.text);
             PRONOUNS.contains(&word.text.as_str())
                 || claim.objects.iter().any(|it| self.match_strength(*it, &ids) >= MIN_WORD_MATCH)
-        })
-    }
-
-    /// Whether a clause has the verb of a question only as a noun or adjective: "the energy for cooling", "the cool air", "is cooler".
-    fn has_only_as_noun(&mut self, claim: &YesNoClaim, verb: u32, clause: &str) -> bool {
-        const BEFORE_NOUN: [&str; 6] = ["for", "of", "the", "a", "an", "some"];
-        let words = tokens(clause);
-        let mut found = false;
-        for (nth, word) in words.iter().enumerate() {
-            let ids = self.ids(&word.text);
-            if self.match_strength(verb, &ids) < MIN_WORD_MATCH {
-                continue;
-            }
-            let before = nth.checked_sub(1).map(|before| words[before].text.as_str());
-            let is_itself = self.lexicon.id(&word.text) == verb;
-            // What a thing is said to be, "a biomarker", is a noun in the question, too.
-            let may_be_noun = claim.objects_follow || word.text.ends_with("ing");
-            let after_article = before.is_some_and(|it| BEFORE_NOUN.contains(&it));
-            let compares = !is_itself && claim.objects_follow && word.text.ends_with("er");
-            let describes = self.describes_noun(claim, &words, nth);
-            if !(is_itself && may_be_noun && after_article || compares || describes) {
-                return false;
-            }
-            found = true;
-        }
-        found
-    }
-
-    /// Whether the `nth` word is a past form without an auxiliary or a subject before it: "the stolen painting", "frozen fish".
-    fn describes_noun(&mut self, claim: &YesNoClaim, words: &[Token], nth: usize) -> bool {
-        const BEFORE_VERB: [&str; 17] = [
-            "is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "he", "she",
-            "it", "they", "we", "who", "which",
-        ];
-        if !is_past_form(&words[nth].text) {
-            return false;
-        }
-        let before = &words[nth.saturating_sub(3)..nth];
-        let is_verb = before.iter().any(|it| BEFORE_VERB.contains(&it.text.as_str()));
-        let follows_subject = before.last().is_some_and(|it| {
-            let ids = self.ids(&it.text);
-            claim.subject.iter().any(|id| self.match_strength(*id, &ids) >= MIN_WORD_MATCH)
-        });
-        !is_verb && !follows_subject
-    }
-
-    /// Whether what the question asks only nearly came about: "was nearly sold", "almost broke".
-    fn only_nearly(&mut self, claim: &YesNoClaim, clause: &str) -> bool {
-        let words = tokens(clause);
-        words.windows(2).any(|two| {
-            let ids = self.ids(&two[1].text);
-            matches!(two[0].text.as_str(), "nearly" | "almost")
-                && match claim.verb {
-                    Some(verb) => self.match_strength(verb, &ids) >= MIN_WORD_MATCH,
-                    None => is_verb(&two[1].text),
-                }
         })
     }
 

@@ -513,7 +513,7 @@ fn what_only_looks_like_a_verdict_decides_nothing() {
     for (asked, text) in [
         ("Did Anna Berg steal the painting?", "Anna Berg found the stolen painting in a barn."),
         ("Did the Arle dam break in 1953?", "In 1953 broken stone was laid on the Arle dam."),
-        ("Does Lake Orn freeze in winter?", "Frozen fish is sold at Lake Orn in winter."),
+        ("Does Lake Orn freeze in winter?", "In winter, frozen fish is sold at Lake Orn."),
         ("Does ivy cool the wall?", "The wall with ivy was 0 °C cooler than the bare wall."),
         ("Does ivy cool the wall?", "The wall with ivy has a 3 kW air cooler."),
         (

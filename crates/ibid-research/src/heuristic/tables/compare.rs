@@ -50,14 +50,12 @@ pub(super) fn comparison_table(
     found.filter(is_full)
 }
 
-/// Whether a table has two rows and two columns of figures, or three rows or columns of one, and figures in two thirds of its cells.
+/// Whether a table has two rows and two columns of figures, or three rows of one, and figures in two thirds of its cells.
 fn is_full(it: &DraftComparison) -> bool {
     let cells = || it.rows.iter().flat_map(|row| &row.1);
     let filled = cells().filter(|cell| !cell.is_empty()).count();
     let (rows, columns) = (it.rows.len(), it.columns.len());
-    let large = rows >= MIN_SIZE && columns > MIN_SIZE
-        || rows > MIN_SIZE && columns == MIN_SIZE
-        || it.by_row && rows == 1 && columns > MIN_SIZE + 1;
+    let large = rows >= MIN_SIZE && columns > MIN_SIZE || rows > MIN_SIZE && columns == MIN_SIZE;
     large && filled * 3 >= cells().count() * 2
 }
 

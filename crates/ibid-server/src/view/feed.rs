@@ -116,7 +116,6 @@ fn in_feed(event: &Event) -> bool {
             | Event::EvidenceRejected { .. }
             | Event::EvidenceMerged { .. }
             | Event::CoverageUpdated { .. }
-            | Event::OutlineUpdated { .. }
             | Event::GateJudged { .. }
             | Event::DraftDelta { .. }
     )

@@ -2,6 +2,8 @@
 //!
 //! Quotes consist of whole sentences, so this prefers not to split: an abbreviation, an initial, a decimal or a
 //! reference such as "Fig. 2" never ends a sentence.
+use std::cell::LazyCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::words::is_stop_word;
@@ -79,22 +81,37 @@ pub fn split_sentences(block: &str) -> Vec<Range<usize>> {
         }
     }
     push_trimmed(block, start..block.len(), &mut found);
-    let mut nth = 0;
-    while nth < found.len() {
-        if let Some(at) = lost_stop(block, &found[nth]) {
-            let whole = found[nth].clone();
-            let before = block[whole.start..at].trim_end().len();
-            found[nth] = whole.start..whole.start + before;
-            found.insert(nth + 1, at..whole.end);
+    split_at_lost_stops(block, found)
+}
+
+/// `found`, with each sentence that [`lost_stop`] finds another in as the two.
+fn split_at_lost_stops(block: &str, found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    // Counted once for a block: a page may consist of one.
+    let counts = LazyCell::new(|| {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for word in block.split(|c: char| !c.is_alphanumeric()) {
+            *counts.entry(word).or_default() += 1;
         }
-        nth += 1;
+        counts
+    });
+    let times = |word: &str| counts.get(word).copied().unwrap_or_default();
+    let mut out = Vec::with_capacity(found.len());
+    for sentence in found {
+        match lost_stop(block, &sentence, times) {
+            None => out.push(sentence),
+            Some(at) => {
+                let before = block[sentence.start..at].trim_end().len();
+                out.extend([sentence.start..sentence.start + before, at..sentence.end]);
+            }
+        }
     }
-    found
+    out
 }
 
 /// Where a sentence begins inside another because the stop between them was lost: "are taken into account Atemoya juice inhibited". It is
-/// the only capital between words in lower case, on a word that the block has in lower case elsewhere.
-fn lost_stop(block: &str, sentence: &Range<usize>) -> Option<usize> {
+/// the only capital between words in lower case, on a word that the block has in lower case elsewhere. `times` tells how often the block
+/// has a word.
+fn lost_stop(block: &str, sentence: &Range<usize>, times: impl Fn(&str) -> usize) -> Option<usize> {
     const MIN_BYTES: usize = 160;
     const MIN_WORDS: usize = 8;
     // "Until March", "because Parliament": what stands before a name.
@@ -119,8 +136,6 @@ fn lost_stop(block: &str, sentence: &Range<usize>) -> Option<usize> {
         .filter(|(_, word)| !word.is_empty())
         .collect();
     let is_low = |word: &str| word.chars().all(char::is_lowercase);
-    let times =
-        |word: &str| block.split(|c: char| !c.is_alphanumeric()).filter(|it| *it == word).count();
     let opens = |word: &str| {
         let mut letters = word.chars();
         word.len() >= 4

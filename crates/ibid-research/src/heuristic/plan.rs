@@ -308,6 +308,9 @@ pub(crate) fn compared_things(brief: &Brief) -> Vec<String> {
     })
 }
 
+/// Most things that are compared: each is searched for and has a column.
+const MAX_THINGS: usize = 6;
+
 /// The things of a comparison of three or more: "compare A, B and C", "how do A, B and C differ", "between A, B and C".
 fn listed_things(brief: &Brief) -> Option<Vec<String>> {
     let text = brief.question.trim_end_matches(['?', '.', ' ']);
@@ -338,7 +341,7 @@ fn listed_things(brief: &Brief) -> Option<Vec<String>> {
         *last = name.to_owned();
     }
     let is_short = things.iter().all(|thing| (1..=3).contains(&words(thing)));
-    (things.len() > 2 && is_short).then_some(things)
+    ((3..=MAX_THINGS).contains(&things.len()) && is_short).then_some(things)
 }
 
 /// The two sides of "code first or design first", which end in one word: as many words before "or" as after it.

@@ -8,6 +8,9 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 pub(super) const FAMILIES: &[Rule] = &[
+    ("text: capitals without a full stop", |size| {
+        repeated(size, "", "stone Garden river Market field the ", ".")
+    }),
     ("text: one line", |size| repeated(size, "", "many words and ", "")),
     ("text: one word", |size| repeated(size, "", "abcdefgh", "")),
     ("text: lines", |size| {

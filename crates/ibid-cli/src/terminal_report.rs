@@ -2,9 +2,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::console::{Palette, strip_ansi};
-use ibid_core::domain::{
-    Citation, Claim, ComparisonTable, OutputMode, Report, SectionLayout, YesNo,
-};
+use ibid_core::domain::{Citation, Claim, OutputMode, Report, SectionLayout, YesNo};
 use ibid_report::escape::single_line;
 use ibid_report::introduction;
 use ibid_report::markdown::{
@@ -120,7 +118,7 @@ fn comparison(page: &mut ReportWriter, report: &Report) {
     let Some(table) = &report.comparison else {
         return;
     };
-    page.heading(ComparisonTable::HEADING);
+    page.heading(table.heading());
     for row in &table.rows {
         let columns = table.columns.iter().skip(1).zip(row.converted_cells());
         let filled = columns.filter(|(_, cell)| !cell.0.is_empty());

@@ -401,7 +401,7 @@ impl DocumentBuilder<'_> {
         let Some(it) = &self.report.comparison else {
             return;
         };
-        self.heading(1, ComparisonTable::HEADING);
+        self.heading(1, it.heading());
         let mut rows = Vec::new();
         for row in &it.rows {
             let mut cells = vec![vec![text(plain_line(&row.label))]];

@@ -244,7 +244,7 @@ fn comparison(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     let Some(it) = &it.comparison else {
         return;
     };
-    let _ = writeln!(out, "## {}\n", ComparisonTable::HEADING);
+    let _ = writeln!(out, "## {}\n", it.heading());
     let columns: Vec<String> = it.columns.iter().map(|name| escape::markdown(name)).collect();
     let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
     for row in &it.rows {

@@ -88,7 +88,9 @@ pub(crate) fn check_report(
     };
     consistency::resolve_contradictions(&mut report, &state.notes)?;
     count_quotes(&mut report);
-    if let (Some(table), Some((by_row, asked))) = (&mut report.comparison, drawn) {
+    if let (Some(table), Some((by_row, asked))) = (&mut report.comparison, drawn)
+        && !table.is_time_line
+    {
         add_conversions(table, by_row);
         report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
     }
@@ -365,7 +367,11 @@ impl<'a> CitationBuilder<'a> {
                 rows.push(ComparisonRow { label, cells, converted: Vec::new() });
             }
         }
-        (rows.len() >= 2).then_some(ComparisonTable { columns: it.columns, rows })
+        (rows.len() >= 2).then_some(ComparisonTable {
+            columns: it.columns,
+            rows,
+            is_time_line: it.is_time_line,
+        })
     }
 
     /// The conflicts of which at least two sides hold.

@@ -29,6 +29,8 @@ pub(crate) struct DraftComparison {
     pub(crate) by_row: bool,
     /// The column of the figures that were asked for.
     pub(crate) asked: Option<usize>,
+    /// Whether its rows are dated events, in the order of their dates.
+    pub(crate) is_time_line: bool,
 }
 
 /// Sources that disagree, as drafted: each side's statement and its line.

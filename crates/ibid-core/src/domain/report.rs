@@ -146,13 +146,19 @@ pub struct ComparisonTable {
     pub columns: Vec<String>,
     /// Its rows; at least two.
     pub rows: Vec<ComparisonRow>,
+    /// Whether its rows are dated events in the order of their dates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_time_line: bool,
 }
 
 impl ComparisonTable {
     /// What stands in a cell without figures.
     pub const UNKNOWN: &str = "–";
+
     /// The heading above it.
-    pub const HEADING: &str = "Comparison";
+    pub fn heading(&self) -> &'static str {
+        if self.is_time_line { "Time line" } else { "Comparison" }
+    }
 
     /// The figures, row by row.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {

@@ -214,6 +214,7 @@ fn comparison(report: &Report, numbers: &QuoteNumbers<'_>) -> Option<ComparisonV
     let row =
         |row: &ComparisonRow| (single_line(&row.label), row.converted_cells().map(cell).collect());
     Some(ComparisonView {
+        heading: it.heading(),
         columns: it.columns.iter().map(|name| single_line(name)).collect(),
         rows: it.rows.iter().map(row).collect(),
         chart: None,
@@ -332,10 +333,11 @@ fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
     let entry = |(is_shown, id, title): (bool, &str, &str)| {
         is_shown.then(|| TocEntry { id: id.to_owned(), title: title.to_owned() })
     };
+    let compared = it.comparison.as_ref().map_or("", |table| table.heading);
     let before = [
         (it.is_report && it.has_introduction, "introduction", "Introduction"),
         (it.is_report && !it.groups.is_empty(), "findings", "Key findings"),
-        (it.is_report && it.comparison.is_some(), "comparison", ComparisonTable::HEADING),
+        (it.is_report && it.comparison.is_some(), "comparison", compared),
     ];
     let parts = it.parts.iter().map(|part| (it.is_report, &*part.id, &*part.title));
     let after = [

@@ -86,6 +86,8 @@ pub struct FindingGroup {
 /// The comparison table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparisonView {
+    /// The heading above it.
+    pub heading: &'static str,
     /// The names of the columns.
     pub columns: Vec<String>,
     /// The label and the cells of each row.

@@ -5,6 +5,22 @@ use ibid_core::domain::words::{Token, tokens};
 pub(crate) const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
+/// The months, in lower case.
+pub(crate) const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
 /// Maximum length of an hour, "18:15:00" and a full stop.
 const MAX_CLOCK_CHARS: usize = 9;
 
@@ -63,6 +79,13 @@ fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
         let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
         (1000..2100).contains(&year).then_some((token.span.start, year))
     })
+}
+
+/// The number of a month, from 1, by its name or the first three letters of it.
+pub(crate) fn month_number(word: &str) -> Option<u32> {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let at = MONTHS.iter().position(|month| *month == word || month[..3] == word)?;
+    u32::try_from(at + 1).ok()
 }
 
 /// Whether a word is the name of a day of the week or of a month, in the singular or the plural.

@@ -5,6 +5,7 @@ mod order;
 mod question_points;
 mod sections;
 mod synthesis;
+mod time_line;
 mod word_budget;
 
 use crate::draft::{DraftConflict, DraftLine, ReportDraft};
@@ -101,7 +102,9 @@ pub(crate) fn compose_report(
     let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
     if question.mode == OutputMode::Report {
-        comparison = tables.comparison(brief, state);
+        comparison = tables
+            .comparison(brief, state)
+            .or_else(|| time_line::time_line(&question.text, leading, &mut page));
         let opening = synthesis::opening(brief, notes, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         let undisputed = undisputed_points(notes, leading, &conflicts);

@@ -3,27 +3,13 @@ use std::collections::BTreeSet;
 
 use super::words::TextWords;
 use super::{FactQuestion, FactValue, StatedFact};
+use crate::heuristic::calendar::MONTHS;
 use crate::thesaurus;
 
 /// Maximum number of words between the verb asked about and its date.
 const MAX_DATE_DISTANCE: usize = 13;
 /// Maximum number of words between a name and the years of its life.
 const MAX_NAME_DISTANCE: usize = 6;
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// A date in a text.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -128,6 +128,7 @@ fn rows_table(
         rows,
         by_row: false,
         asked: asked.and_then(|asked| shown.iter().position(|it| *it == asked)).map(|at| at + 1),
+        is_time_line: false,
     })
 }
 
@@ -163,6 +164,7 @@ fn years_table(
         rows: years.into_iter().take(MAX_YEARS).map(row).collect(),
         by_row: false,
         asked: Some(1),
+        is_time_line: false,
     }
 }
 
@@ -211,6 +213,7 @@ fn sides_table(
         rows,
         by_row: true,
         asked: None,
+        is_time_line: false,
     })
 }
 

@@ -60,6 +60,36 @@ pub(crate) struct ReplacedAnswer {
 }
 
 impl ReportDraft {
+    /// A draft that code wrote from quotes, with a short answer alone.
+    pub(crate) fn by_code(
+        title: String,
+        short: Vec<DraftLine>,
+        confidence: ConfidenceMark,
+    ) -> ReportDraft {
+        ReportDraft {
+            title,
+            short,
+            verdict: None,
+            nearest_only: false,
+            short_list: Vec::new(),
+            confidence,
+            introduction: Vec::new(),
+            conclusion: Vec::new(),
+            conclusion_by_code: true,
+            answer: None,
+            answer_by_code: true,
+            replaced_answer: None,
+            findings: Vec::new(),
+            comparison: None,
+            sections: Vec::new(),
+            other_drafts: Vec::new(),
+            conflicts: Vec::new(),
+            open: Vec::new(),
+            reworded: 0,
+            more: Vec::new(),
+        }
+    }
+
     /// Answers as code did, if the answer that took its place is one of the `faulty` lines.
     pub(crate) fn restore_answer(&mut self, faulty: &[DraftLine]) {
         if let Some(own) = self.replaced_answer.take_if(|it| faulty.contains(&it.by)) {

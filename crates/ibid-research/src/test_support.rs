@@ -49,26 +49,11 @@ pub(crate) fn evidence(id: u32, items: &[u32]) -> Evidence {
 
 /// A draft with a short answer and sections alone.
 pub(crate) fn draft(short: &[DraftLine], sections: Vec<DraftSection>) -> ReportDraft {
+    let confidence = ConfidenceMark { level: Confidence::Low, why: Vec::new() };
     ReportDraft {
-        title: "Cork".to_owned(),
-        short: short.to_vec(),
-        verdict: None,
-        nearest_only: false,
-        short_list: Vec::new(),
-        confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },
-        introduction: Vec::new(),
-        conclusion: Vec::new(),
-        conclusion_by_code: false,
-        answer: None,
-        answer_by_code: false,
-        replaced_answer: None,
-        findings: Vec::new(),
-        comparison: None,
         sections,
-        other_drafts: Vec::new(),
-        conflicts: Vec::new(),
-        open: Vec::new(),
-        reworded: 0,
-        more: Vec::new(),
+        conclusion_by_code: false,
+        answer_by_code: false,
+        ..ReportDraft::by_code("Cork".to_owned(), short.to_vec(), confidence)
     }
 }

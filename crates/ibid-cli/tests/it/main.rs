@@ -67,6 +67,7 @@ mod tables;
 mod telemetry;
 mod thought;
 mod tidy;
+mod time_lines;
 mod titled_pages;
 mod tool;
 mod traces;

@@ -78,9 +78,16 @@ pub(crate) fn compose_report(
     let whole = &core_points(notes, leading);
     // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
     let (base, line) = parts.first().map_or((whole, leading), |(_, first)| (first, first));
+    let is_report = question.mode == OutputMode::Report;
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
+    let mut comparison = is_report.then(|| tables.comparison(brief, state)).flatten();
+    // Figures of each year tell more than what is dated.
+    let asks = is_report && comparison.is_none();
+    let events = time_line::dated_events((asks, &question.text), notes, leading);
     let mut short = answer::answer_parts(&parts, question_parts::is_of_one_thing(&brief.question)?);
-    if short.is_empty() {
+    if !events.is_empty() {
+        short = time_line::short_events(&events);
+    } else if short.is_empty() {
         short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
     }
     lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
@@ -95,16 +102,15 @@ pub(crate) fn compose_report(
     mark_superseded(current.is_empty() && !ranked.is_empty(), &mut confidence)?;
     let verdict = verdict::verdict(brief, notes, &short, &conflicts, lean.as_ref());
     let listed = best.is_some_and(|it| it.headed || it.listed);
-    let has_row = short.iter().any(|it| tables.as_ranked(it).is_some());
-    let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !has_row;
+    let dated = !events.is_empty();
+    let in_table = dated || short.iter().any(|it| tables.as_ranked(it).is_some());
+    let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !in_table;
     let nearest_only = mark_near((brief, alone, best), notes, scorer, &short, &mut confidence)?;
 
-    let (mut findings, mut sections, mut comparison) = (Vec::new(), Vec::new(), None);
+    let (mut findings, mut sections) = (Vec::new(), Vec::new());
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
-    if question.mode == OutputMode::Report {
-        comparison = tables
-            .comparison(brief, state)
-            .or_else(|| time_line::time_line(&question.text, leading, &mut page));
+    if is_report {
+        comparison = comparison.or_else(|| time_line::time_line(&events, &mut page));
         let opening = synthesis::opening(brief, notes, &points, &page.used)?;
         introduction.extend(opening.map(|point| page.write_point(point)));
         let undisputed = undisputed_points(notes, leading, &conflicts);
@@ -121,28 +127,21 @@ pub(crate) fn compose_report(
         (conflicts, sections) = (Vec::new(), Vec::new());
     }
     let undecided = verdict::undecided(brief, scorer, leading, lean.as_ref())?;
-    let open = open_points(state, asks_for_fact(brief.kind) && !nearest_only, listed, undecided)?;
+    let found_fact = asks_for_fact(brief.kind) && !nearest_only;
+    let open = open_points(state, dated || found_fact, dated || listed, undecided)?;
     Ok(Some(ReportDraft {
-        title: title(question, brief),
         short_list: if page.list_told { short_lines.clone() } else { Vec::new() },
-        short: short_lines,
         verdict,
         nearest_only,
-        confidence,
         introduction,
         answer,
-        answer_by_code: true,
-        replaced_answer: None,
         findings,
         comparison,
         sections,
-        other_drafts: Vec::new(),
         conclusion,
-        conclusion_by_code: true,
         conflicts,
         open,
-        reworded: 0,
-        more: Vec::new(),
+        ..ReportDraft::by_code(title(question, brief), short_lines, confidence)
     }))
 }
 

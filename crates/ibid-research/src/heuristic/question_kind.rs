@@ -131,12 +131,26 @@ pub(crate) fn compared_in(asked: &str) -> Option<(&str, &str)> {
 /// What changes in "how has the subsidy for green roofs changed": the last word of its name, in lower case.
 pub(crate) fn changing_thing(asked: &str) -> Option<String> {
     const OPENINGS: [&str; 4] = ["how has ", "how have ", "how did ", "how does "];
-    const JOINTS: [&str; 8] =
-        ["for", "of", "in", "on", "change", "changed", "changes", "developed"];
+    const JOINTS: [&str; 12] = [
+        "for",
+        "of",
+        "in",
+        "on",
+        "over",
+        "since",
+        "change",
+        "changed",
+        "changes",
+        "developed",
+        "evolve",
+        "evolved",
+    ];
     let asked = asked.to_lowercase();
     let opening = OPENINGS.iter().find(|it| asked.starts_with(**it))?;
     let words = tokens(&asked[opening.len()..]);
-    let changes = words.iter().any(|it| it.text.starts_with("chang") || it.text == "developed");
+    let changes = words.iter().any(|it| {
+        it.text.starts_with("chang") || it.text.starts_with("evolv") || it.text == "developed"
+    });
     let end = words.iter().position(|it| JOINTS.contains(&it.text.as_str()))?;
     words[..end].last().filter(|_| changes).map(|it| it.text.clone())
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::escape::{plain_line, text_fragment, web_url};
 use super::markdown;
 use super::phrases::{checks_line, id_list, local_path, source_file_name, source_note};
+use super::text_chart::text_chart;
 use super::{introduction, method_notes, phrases};
 use ibid_core::domain::{
     Citation, Claim, ComparisonTable, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
@@ -72,6 +73,11 @@ pub enum DocumentBlock {
         widths: Vec<u16>,
         /// The rows, cell by cell.
         rows: Vec<Vec<Vec<InlineSpan>>>,
+    },
+    /// A chart, drawn with characters of one width.
+    Chart {
+        /// Its lines, the first of which is its title.
+        lines: Vec<String>,
     },
     /// An entry of the list of sources.
     Source {
@@ -419,7 +425,13 @@ impl DocumentBuilder<'_> {
             rows.push(cells);
         }
         let head: Vec<String> = it.columns.iter().map(|name| plain_line(name)).collect();
-        self.blocks.push(DocumentBlock::Table { widths: vec![1; head.len()], head, rows });
+        let widths = vec![1; head.len()];
+        // The text of an event is longer than its date.
+        let widths = if it.is_time_line { vec![1, 4] } else { widths };
+        self.blocks.push(DocumentBlock::Table { widths, head, rows });
+        if let Some(chart) = &self.report.chart {
+            self.blocks.push(DocumentBlock::Chart { lines: text_chart(chart) });
+        }
     }
 
     fn conflict(&mut self, it: &Conflict) {

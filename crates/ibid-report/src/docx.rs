@@ -139,6 +139,14 @@ impl DocxWriter<'_> {
                 let table = self.table(head, widths, rows);
                 docx.add_table(table).add_paragraph(Paragraph::new())
             }
+            DocumentBlock::Chart { lines } => {
+                let font = RunFonts::new().ascii("Courier New").hi_ansi("Courier New");
+                let line = |paragraph: Paragraph, line: &String| {
+                    let run = text_run(line).fonts(font.clone()).size(16);
+                    paragraph.add_run(run.add_break(BreakType::TextWrapping))
+                };
+                docx.add_paragraph(lines.iter().fold(Paragraph::new().keep_lines(true), line))
+            }
             DocumentBlock::Source { n, spans } => {
                 let id = self.bookmark();
                 let paragraph = Paragraph::new()

@@ -68,6 +68,19 @@ struct LatexWriter<'d> {
     listing: bool,
 }
 
+/// A line of a chart with characters that every font has. A backslash could end its surroundings.
+fn plain_chart(line: &str) -> String {
+    let plain = |c: char| match c {
+        '█' => '#',
+        '─' => '-',
+        '●' => 'o',
+        '·' => '.',
+        '\\' => '/',
+        c => c,
+    };
+    line.chars().map(plain).collect()
+}
+
 impl LatexWriter<'_> {
     fn end_list(&mut self) {
         if std::mem::take(&mut self.listing) {
@@ -110,6 +123,14 @@ impl LatexWriter<'_> {
                     self.out.push_str("\\end{quote}\n");
                 }
                 DocumentBlock::Table { head, widths, rows } => self.table(head, widths, rows),
+                DocumentBlock::Chart { lines } => {
+                    let drawn: Vec<String> = lines.iter().map(|line| plain_chart(line)).collect();
+                    let _ = writeln!(
+                        self.out,
+                        "\n{{\\footnotesize\\begin{{verbatim}}\n{}\n\\end{{verbatim}}}}",
+                        drawn.join("\n")
+                    );
+                }
                 // The bibliography comes from `references.bib`.
                 DocumentBlock::Source { .. } => {}
             }

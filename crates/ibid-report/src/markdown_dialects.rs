@@ -221,6 +221,10 @@ impl DialectWriter<'_> {
                     self.out.push('\n');
                 }
                 DocumentBlock::Table { head, rows, .. } => self.table(head, rows),
+                DocumentBlock::Chart { lines } => {
+                    let lines = lines.join("\n").replace('`', "'");
+                    let _ = writeln!(self.out, "```text\n{lines}\n```\n");
+                }
                 DocumentBlock::Source { .. } if !self.listed => {}
                 DocumentBlock::Source { n, spans } => {
                     let text = self.spans(spans);

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod answer_shape;
 pub(crate) mod asked_fact;
 mod asked_head;
+mod asked_years;
 pub(crate) mod calendar;
 pub(crate) mod claim_clusters;
 pub(crate) mod compose;

@@ -31,6 +31,7 @@ fn blocks(all: &[DocumentBlock], out: &mut String) {
                 out.push_str(&format!("[{n}]"));
                 words(spans, out);
             }
+            DocumentBlock::Chart { lines } => lines.iter().for_each(|it| out.push_str(it)),
             DocumentBlock::Table { head, rows, .. } => {
                 head.iter().for_each(|it| out.push_str(it));
                 rows.iter().flatten().for_each(|it| words(it, out));

@@ -40,7 +40,7 @@ fn said(blocks: &[DocumentBlock], out: &mut String) {
             DocumentBlock::Answer { blocks } | DocumentBlock::Conflict { blocks } => {
                 said(blocks, out)
             }
-            DocumentBlock::Table { .. } => {}
+            DocumentBlock::Table { .. } | DocumentBlock::Chart { .. } => {}
             DocumentBlock::Source { n, spans } => {
                 out.push_str(&format!("[{n}]"));
                 words(spans, out);

@@ -4,6 +4,7 @@ use crate::thresholds::{ASPECT_VERB_WEIGHT, QUERY_RELATED_WEIGHT, QUERY_SYNONYM_
 use std::collections::HashMap;
 
 use crate::heuristic::asked_head::asked_head;
+use crate::heuristic::asked_years::only_asks;
 use crate::heuristic::intake::{asked_verb, content_weight, is_weak};
 use crate::heuristic::lexicon::{StemInterner, derived_words};
 use crate::thesaurus;
@@ -24,10 +25,11 @@ pub(super) fn terms_of(
     terms: &[String],
 ) -> Vec<WeightedTerm> {
     let mut found: Vec<WeightedTerm> = Vec::new();
+    let only_asks = only_asks(text);
     let text = &*thesaurus::single_words(text);
     for token in tokens(text) {
         let weight = content_weight(text, &token);
-        if weight <= 0.0 || is_stop_word(&token.text) {
+        if weight <= 0.0 || is_stop_word(&token.text) || only_asks(&token.text) {
             continue;
         }
         // The parts of a hyphenated word count, unless they are too short to mean anything.
@@ -47,7 +49,7 @@ pub(super) fn terms_of(
         }
     }
     // Terms from earlier turns are not in the text of the question.
-    for term in terms {
+    for term in terms.iter().filter(|term| !only_asks(term)) {
         for id in lexicon.ids(term) {
             push_term(&mut found, id, 0.9);
         }

@@ -14,7 +14,7 @@ const LINE_HEIGHT: u32 = 200;
 const ACROSS: (f64, f64) = (4.0, 92.0);
 /// Maximum number of labels of a line.
 const LINE_LABELS: usize = 5;
-/// Maximum number of characters of a label and of a figure.
+/// Number of characters of a label and of a figure that fit beside each other on a narrow screen.
 const LABEL_CHARS: usize = 26;
 const FIGURE_CHARS: usize = 20;
 /// The least width of a bar, of 100.
@@ -132,10 +132,14 @@ fn row_shapes(chart: &Chart, point: &ChartPoint, nth: u32) -> Vec<ChartShape> {
     let top = ROW * nth;
     let shown = point.converted.as_ref().unwrap_or(&point.text);
     let mark = if point.converted.is_some() { "≈ " } else { "" };
-    let figure = truncate(&format!("{mark}{shown}"), FIGURE_CHARS);
+    let figure = format!("{mark}{shown}");
+    // Each may have the room that the other leaves.
+    let room = LABEL_CHARS + FIGURE_CHARS;
+    let for_figure = room.saturating_sub(point.label.chars().count()).max(FIGURE_CHARS);
+    let for_label = room.saturating_sub(figure.chars().count()).max(LABEL_CHARS);
     let mut shapes = vec![
-        ChartShape::text(0.0, top + TEXT, "start", truncate(&point.label, LABEL_CHARS)),
-        ChartShape::text(100.0, top + TEXT, "end", figure),
+        ChartShape::text(0.0, top + TEXT, "start", truncate(&point.label, for_label)),
+        ChartShape::text(100.0, top + TEXT, "end", truncate(&figure, for_figure)),
     ];
     let across = |figure: f64| 100.0 * chart.place(figure);
     let middle = top + TEXT + 14;

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Run, RunStatus};
-use crate::domain::{Coverage, OutputMode, Report, RunId, Source};
+use crate::domain::{Coverage, Objection, OutlineEdit, OutputMode, Report, RunId, Source};
 
 /// Progress from the first round to the last one, as a share of the whole.
 const ROUNDS_SHARE: f64 = 0.75;
@@ -126,12 +126,12 @@ impl ToolTrace {
             })),
             status: status_name(fold.status).to_owned(),
             progress: if done { 1.0 } else { trace.progress(fold.plan.is_some(), most) },
-            current_stage: Some(trace.stage),
-            state: replace_nul_in_json(state(&fold, &trace.rounds, &trace.facts)),
+            current_stage: Some(trace.stage.clone()),
+            state: replace_nul_in_json(state(&fold, &trace)),
             result: fold.report.as_deref().map(|report| replace_nul_in_json(result(report))),
             error_message: fold.error.as_ref().map(|error| replace_nul(error)),
             created_at: created.ts.clone(),
-            started_at: trace.started_at,
+            started_at: trace.started_at.clone(),
             completed_at: fold.updated_at.clone().filter(|_| done),
             metrics: json!(fold.metrics()),
         })
@@ -151,6 +151,10 @@ struct TraceFacts {
     stage: String,
     rounds: Vec<TraceRound>,
     facts: Vec<String>,
+    /// What changed in the outline.
+    edits: Vec<OutlineEdit>,
+    /// What critics objected to in the drafts, and what became of it.
+    objections: Vec<Objection>,
     /// Completed rounds.
     over: u32,
     written: bool,
@@ -163,6 +167,8 @@ impl TraceFacts {
             stage: "pending".to_owned(),
             rounds: Vec::new(),
             facts: Vec::new(),
+            edits: Vec::new(),
+            objections: Vec::new(),
             over: 0,
             written: false,
             started_at: None,
@@ -197,6 +203,10 @@ impl TraceFacts {
                 if let Some(round) = self.rounds.last_mut() {
                     round.progress = progress;
                 }
+            }
+            Event::OutlineUpdated { edits, .. } => self.edits.extend_from_slice(edits),
+            Event::DraftCriticized { objections, .. } => {
+                self.objections.extend_from_slice(objections);
             }
             Event::RoundFinished { .. } => self.over += 1,
             Event::ReportReady { .. } => {
@@ -247,7 +257,7 @@ fn dialogue(question: &crate::domain::Question) -> Option<String> {
     (!messages.is_empty()).then(|| messages.join("\n"))
 }
 
-fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
+fn state(run: &Run, trace: &TraceFacts) -> Value {
     let coverage = run.coverage_rows();
     let items = run.plan.iter().flat_map(|it| it.items());
     let checklist: Vec<Value> = items
@@ -263,7 +273,8 @@ fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
         .collect();
     let gaps = coverage.iter().filter(|it| it.state < Coverage::Covered);
     let gaps: Vec<&str> = gaps.map(|gap| gap.gap.as_deref().unwrap_or(&gap.text)).collect();
-    let iterations: Vec<Value> = rounds
+    let iterations: Vec<Value> = trace
+        .rounds
         .iter()
         .zip(1..)
         .map(|(it, nth): (&TraceRound, u32)| {
@@ -277,16 +288,23 @@ fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
         })
         .collect();
     let brief = run.brief.as_ref();
-    json!({
+    let mut state = json!({
         "refined_question": brief.map(|brief| brief.sharpened.as_ref().unwrap_or(&brief.question)),
         "checklist": checklist,
         "knowledge_base": {
-            "facts": facts,
+            "facts": trace.facts,
             "sources": run.sources.iter().map(source).collect::<Vec<_>>(),
             "gaps": gaps,
         },
         "iterations": iterations,
-    })
+    });
+    if !trace.edits.is_empty() {
+        state["outline_edits"] = json!(trace.edits);
+    }
+    if !trace.objections.is_empty() {
+        state["objections"] = json!(trace.objections);
+    }
+    state
 }
 
 fn source(source: &Source) -> Value {

@@ -2,15 +2,16 @@
 //! which a test checks.
 //!
 //! Every text in it is one line without control characters. Each format escapes it.
+mod comparison;
+
 use serde::Serialize;
 
 use super::escape::{plain_line, text_fragment, web_url};
 use super::markdown;
 use super::phrases::{checks_line, id_list, local_path, source_file_name, source_note};
-use super::text_chart::text_chart;
 use super::{introduction, method_notes, phrases};
 use ibid_core::domain::{
-    Citation, Claim, ComparisonTable, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
+    Citation, Claim, Conflict, OutputMode, Passage, Report, SectionLayout, Source,
 };
 
 /// A report as a sequence of blocks.
@@ -401,37 +402,6 @@ impl DocumentBuilder<'_> {
         }
         blocks.push(DocumentBlock::Paragraph { spans: sure });
         self.blocks.push(DocumentBlock::Answer { blocks });
-    }
-
-    fn comparison(&mut self) {
-        let Some(it) = &self.report.comparison else {
-            return;
-        };
-        self.heading(1, it.heading());
-        let mut rows = Vec::new();
-        for row in &it.rows {
-            let mut cells = vec![vec![text(plain_line(&row.label))]];
-            for (cell, converted) in row.converted_cells() {
-                let figures = cell.iter().map(|claim| self.sentences(std::slice::from_ref(claim)));
-                let figures: Vec<Vec<InlineSpan>> = figures.collect();
-                let mut spans = if figures.is_empty() {
-                    vec![text(ComparisonTable::UNKNOWN)]
-                } else {
-                    join_lines(figures)
-                };
-                spans.extend(converted.map(|it| text(format!(" ({}, computed)", plain_line(it)))));
-                cells.push(spans);
-            }
-            rows.push(cells);
-        }
-        let head: Vec<String> = it.columns.iter().map(|name| plain_line(name)).collect();
-        let widths = vec![1; head.len()];
-        // The text of an event is longer than its date.
-        let widths = if it.is_time_line { vec![1, 4] } else { widths };
-        self.blocks.push(DocumentBlock::Table { widths, head, rows });
-        if let Some(chart) = &self.report.chart {
-            self.blocks.push(DocumentBlock::Chart { lines: text_chart(chart) });
-        }
     }
 
     fn conflict(&mut self, it: &Conflict) {

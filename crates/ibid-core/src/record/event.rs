@@ -233,7 +233,7 @@ pub enum Event {
     /// The draft was criticized: each objection with what became of it.
     #[serde(rename = "draft.criticized")]
     DraftCriticized { round: u32, objections: Vec<Objection> },
-    /// An item is still open; the next round searches for this.
+    /// An item is still open, or the sources of the draft disagree on it; the next round searches for this.
     #[serde(rename = "gap.found")]
     GapFound { item: ItemId, gap: String, gap_query: String },
     /// Sources disagree, or speak of different cases.

@@ -70,7 +70,7 @@ impl ResearchLoop<'_> {
         next
     }
 
-    /// Queries for every item that is not covered. Emits its gap.
+    /// Queries for every item that is not covered, and for what the sources of the draft disagree on. Emits the gap of each.
     pub(super) async fn gap_queries(&mut self, llm: &mut LlmSession<'_>) -> Result<Vec<Query>> {
         let ctx = self.ctx;
         let disputes = self.disputes.take();
@@ -122,6 +122,11 @@ impl ResearchLoop<'_> {
         }
         for (id, text) in &disputes {
             if let Some(item) = plan.item(*id) {
+                ctx.log.emit(Event::GapFound {
+                    item: *id,
+                    gap: "the sources of the draft disagree, and none says why".to_owned(),
+                    gap_query: text.clone(),
+                });
                 next.extend(queries.for_gap(item, text, &[], 1));
             }
         }

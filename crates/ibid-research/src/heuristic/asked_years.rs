@@ -5,13 +5,11 @@ use crate::heuristic::calendar::years;
 use ibid_core::domain::words::tokens;
 
 /// What asks for a time line, between spaces. A question with two years asks for what lies between them.
-const ASKS: [&str; 16] = [
+const ASKS: [&str; 14] = [
     " time line ",
     " timeline ",
     " chronology ",
     " history of ",
-    " over time ",
-    " over the years ",
     " each year ",
     " every year ",
     " year by year ",
@@ -23,6 +21,9 @@ const ASKS: [&str; 16] = [
     " changed since ",
     " happened since ",
 ];
+/// What asks for a time line of what changes: a battery over time is asked for something else.
+const OVER_TIME: [&str; 2] = [" over time ", " over the years "];
+const CHANGES: [&str; 4] = [" chang", " evolv", " develop", " grow"];
 /// The first words of a question on what lies between two years.
 const BETWEEN_YEARS: [&str; 4] = ["what happened ", "how did ", "how has ", "how have "];
 /// The words of such questions that say nothing of what they are on.
@@ -47,11 +48,16 @@ pub(crate) fn asked_years(asked: &str) -> Option<RangeInclusive<u32>> {
     let spaced = format!(" {} ", words.join(" "));
     let named = years(asked);
     let between = named.len() == 2 && BETWEEN_YEARS.iter().any(|it| spaced[1..].starts_with(it));
-    if !between && !ASKS.iter().any(|it| spaced.contains(it)) {
+    let has = |all: &[&str]| all.iter().any(|it| spaced.contains(it));
+    let onwards = named.len() == 1 && has(&[" since ", " after "]);
+    let happened = onwards && spaced.starts_with(" what happened ");
+    let changes = has(&OVER_TIME) && has(&CHANGES);
+    // "The 20th century" names years that are not read.
+    if !between && !happened && !changes && !has(&ASKS) || has(&[" century "]) {
         return None;
     }
     Some(match named[..] {
-        [from] if spaced.contains(" since ") => from..=u32::MAX,
+        [from] if onwards => from..=u32::MAX,
         [from, to] => from.min(to)..=from.max(to),
         _ => 0..=u32::MAX,
     })
@@ -76,7 +82,13 @@ mod tests {
         }
         assert_eq!(asked_years("What happened at the mill from 2014 to 2022?"), Some(2014..=2022));
         assert_eq!(asked_years("How has cork evolved since 2010?"), Some(2010..=u32::MAX));
-        for asked in ["What happened in 2014?", "How much cork was sold in 2014 and 2022?"] {
+        assert_eq!(asked_years("What happened to the mill after 1990?"), Some(1990..=u32::MAX));
+        for asked in [
+            "What happened in 2014?",
+            "How much cork was sold in 2014 and 2022?",
+            "What happens to a battery over time?",
+            "What is the history of cork in the 20th century?",
+        ] {
             assert_eq!(asked_years(asked), None, "{asked}");
         }
     }

@@ -82,8 +82,8 @@ pub(crate) fn compose_report(
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let mut comparison = is_report.then(|| tables.comparison(brief, state)).flatten();
     // Figures of each year tell more than what is dated.
-    let asks = is_report && comparison.is_none();
-    let events = time_line::dated_events((asks, &question.text), notes, leading);
+    let asked = if is_report && comparison.is_none() { &*question.text } else { "" };
+    let events = time_line::dated_events(asked, notes, leading);
     let mut short = answer::answer_parts(&parts, question_parts::is_of_one_thing(&brief.question)?);
     if !events.is_empty() {
         short = time_line::short_events(&events);

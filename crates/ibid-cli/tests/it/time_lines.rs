@@ -15,6 +15,10 @@ Volunteers cleared the silt out of Tarn lock between 1987 and 1991.
 
 Since 12 May 1992 Tarn lock has been open to pleasure boats.
 
+Tarn lock holds 1800 million litres. Tarn lock was not closed in 1975. The second chamber of Tarn lock will open in 2031.
+
+Velm lock, east of it, was opened in 1955.
+
 The keeper of Tarn lock likes tea.
 ";
 
@@ -52,7 +56,10 @@ fn a_history_is_a_time_line_of_quotes_in_the_order_of_their_dates() {
     let (text, json) = report("What is the history of Tarn lock?");
     let all = ["1911", "1968", "1987 to 1991", "12 May 1992", "June 2004"];
     assert_eq!(dates(&text), all, "{text}");
-    assert!(!text.contains("Holm") && !text.contains("likes tea"), "{text}");
+    let told = text.split("## What could not").next().unwrap_or_default();
+    for stray in ["Holm", "likes tea", "Velm"] {
+        assert!(!told.contains(stray), "{stray}: {text}");
+    }
     let rows = json["comparison"]["rows"].as_array().unwrap();
     let cited = |row: &Value| !row["cells"][0][0]["citations"].as_array().unwrap().is_empty();
     assert!(rows.len() == all.len() && rows.iter().all(cited), "{json}");

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use super::word_budget::WordBudget;
 use crate::draft::DraftComparison;
-use crate::heuristic::asked_years::asked_years;
+use crate::heuristic::asked_years::{asked_years, only_asks};
 use crate::heuristic::calendar::{month_number, years, years_at};
 use crate::heuristic::claim_clusters::{ClaimCluster, share_sentences};
 use crate::heuristic::lexicon::jaccard;
@@ -19,8 +19,9 @@ const MAX_SHORT: usize = 4;
 /// Shares of the best score and of the words of the question that an event must have.
 const MIN_SCORE_SHARE: f32 = 0.4;
 const MIN_WORD_SHARE: f32 = 0.6;
-/// Share of common words from which two sentences tell one event.
+/// Shares of common words from which two sentences tell one event: of one year, and of one day.
 const SAME_EVENT: f32 = 0.6;
+const SAME_DAY_EVENT: f32 = 0.3;
 
 /// What tells that something was not done, or not yet.
 const NOT_DONE: [&str; 10] = [
@@ -68,23 +69,27 @@ pub(super) fn dated_events<'a>(
     let mut events: Vec<DatedEvent<'a>> = Vec::new();
     for (rank, it) in ranked.iter().enumerate() {
         let quoted = it.point.evidence[0];
+        let date = first_date(&it.point.text).filter(|date| span.contains(&date.order.0));
+        let Some(date) = date.filter(|_| events.len() < MAX_ROWS) else { continue };
         let is_told = |other: &DatedEvent<'_>| {
+            let common = jaccard(&it.point.ids, &other.point.ids);
+            let same_year = date.order.0 == other.date.order.0 && common >= SAME_EVENT;
+            let same_day = date.order.2 > 0 && date.order == other.date.order;
             share_sentences(notes, quoted, other.point.evidence[0])
-                || jaccard(&it.point.ids, &other.point.ids) >= SAME_EVENT
+                || same_year
+                || same_day && common >= SAME_DAY_EVENT
         };
         let title = notes.source(notes.evidence[quoted].source).map_or("", |it| &*it.title);
         let told = format!("{} {title}", it.point.text);
         let told: BTreeSet<String> = tokens(&told).into_iter().map(|word| word.text).collect();
-        let fits = names.iter().all(|name| told.contains(name))
+        if names.iter().all(|name| told.contains(name))
             && it.point.score >= score * MIN_SCORE_SHARE
             && it.share >= MIN_WORD_SHARE
             && notes.evidence[quoted].table_header.is_none()
-            && is_on_thing(&it.point.text);
-        match first_date(&it.point.text).filter(|date| span.contains(&date.order.0)) {
-            Some(date) if fits && events.len() < MAX_ROWS && !events.iter().any(is_told) => {
-                events.push(DatedEvent { date, point: it.point, rank });
-            }
-            _ => {}
+            && is_on_thing(&it.point.text)
+            && !events.iter().any(is_told)
+        {
+            events.push(DatedEvent { date, point: it.point, rank });
         }
     }
     let years: BTreeSet<u32> = events.iter().map(|it| it.date.order.0).collect();
@@ -99,7 +104,10 @@ pub(super) fn dated_events<'a>(
 fn asked_names(asked: &str) -> Vec<String> {
     let words = tokens(asked).into_iter().skip(1);
     let named = words.filter(|word| asked[word.span.clone()].starts_with(char::is_uppercase));
-    named.filter(|word| !is_stop_word(&word.text)).map(|word| word.text).collect()
+    let only_asks = only_asks(asked);
+    let says_more =
+        |word: &str| !is_stop_word(word) && !only_asks(word) && month_number(word).is_none();
+    named.map(|word| word.text).filter(|word| says_more(word)).collect()
 }
 
 /// What the short answer tells of a time line: the best event of each of its first years and of its last one.
@@ -269,6 +277,7 @@ mod tests {
     fn an_event_names_what_the_question_names() {
         let names = asked_names("What is the history of the Port of Velm?");
         assert_eq!(names, ["port", "velm"]);
+        assert_eq!(asked_names("What Is The History Of Cork?"), ["cork"]);
         assert_eq!(asked_names("What is the history of cork?"), Vec::<String>::new());
     }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use crate::heuristic::advice::{is_taken_back, opening_step_fitness};
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
+use crate::heuristic::asked_years::asked_years;
 use crate::heuristic::calendar::answers_future_with_past;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
@@ -239,7 +240,8 @@ impl RelevanceScorer {
     /// Maximum number of claims kept of a section of a page for an item.
     fn max_claims(&self, item: ItemId) -> usize {
         let many = |it: &ItemMatcher| {
-            let in_parts = matches!(it.kind, QuestionKind::HowTo | QuestionKind::List);
+            let in_parts = matches!(it.kind, QuestionKind::HowTo | QuestionKind::List)
+                || asked_years(&it.question_text).is_some();
             it.item == item && it.core && in_parts
         };
         if self.item_matchers.iter().any(many) { MAX_STEP_CLAIMS } else { MAX_CLAIMS }

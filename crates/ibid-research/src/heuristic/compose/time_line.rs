@@ -182,48 +182,24 @@ fn date_at(text: &str, at: usize) -> Option<WrittenDate> {
     Some(WrittenDate { order, words })
 }
 
-/// Whether what stands before a year, `second` and `last`, or after it makes it a date.
+/// What stands before a year, and before "of" and a year.
+const BEFORE_YEARS: [&str; 16] = [
+    "in", "since", "from", "until", "till", "by", "between", "during", "after", "before", "around",
+    "about", "circa", "early", "late", "mid",
+];
+const PARTS_OF_YEARS: [&str; 10] =
+    ["year", "spring", "summer", "autumn", "fall", "winter", "beginning", "start", "middle", "end"];
+
+/// Whether what stands before a year, `second` and `last`, or what follows it makes it a date: "the winter of 1880", but not "a study of
+/// 2018".
 fn opens_date(last: &str, second: &str, after: &str) -> bool {
-    const BEFORE_YEARS: [&str; 28] = [
-        "in",
-        "since",
-        "from",
-        "until",
-        "till",
-        "by",
-        "between",
-        "during",
-        "after",
-        "before",
-        "around",
-        "about",
-        "circa",
-        "early",
-        "late",
-        "mid",
-        "year",
-        "spring",
-        "summer",
-        "autumn",
-        "fall",
-        "winter",
-        "the",
-        "mid-",
-        "end",
-        "beginning",
-        "ca",
-        "c",
-    ];
     let (last, second) = (last.to_lowercase(), second.to_lowercase());
-    let last = last.trim_end_matches('.');
-    // "The winter of 1880", "the end of 2024", but "a study of 2018" and "as of 2024".
-    let of = matches!(last, "of" | "the") && !BEFORE_YEARS[15..].contains(&second.as_str());
-    match last {
+    match last.as_str() {
         "" => after.trim_start().starts_with([':', '–', '—', '-', ',']),
-        "of" => !of,
+        "of" => PARTS_OF_YEARS.contains(&second.as_str()),
         // "The 1960s".
         "the" => after.starts_with('s'),
-        last => BEFORE_YEARS.contains(&last),
+        last => BEFORE_YEARS.contains(&last) || PARTS_OF_YEARS.contains(&last),
     }
 }
 

@@ -138,12 +138,12 @@ pub(super) fn time_line(
 
 /// The first date of what a text tells as done. A number that stands where no date does, "at 1750 metres", is no year.
 fn first_date(text: &str) -> Option<WrittenDate> {
-    years_at(text).into_iter().find_map(|at| {
-        let date = date_at(text, at)?;
-        // "It cost 90 euros in 2014, tools not included" was done. As it is written: "may" is no month.
-        let end = text[at..].find([',', ';']).map_or(text.len(), |length| at + length);
-        (!NOT_DONE.iter().any(|it| text[..end].contains(it))).then_some(date)
-    })
+    // As it is written: "may" is no month.
+    let undone = NOT_DONE.iter().filter_map(|it| text.find(it)).min();
+    // "It cost 90 euros in 2014, tools not included" was done.
+    let done = undone.map_or(text.len(), |at| text[..at].rfind([',', ';']).unwrap_or_default());
+    let mut told = years_at(text).into_iter().take_while(|at| *at < done);
+    told.find_map(|at| date_at(text, at))
 }
 
 /// The date whose year is at this place.

@@ -9,7 +9,7 @@ const ASKS: [&str; 14] = [
     " time line ",
     " timeline ",
     " chronology ",
-    " history of ",
+    " the history of ",
     " each year ",
     " every year ",
     " year by year ",
@@ -20,6 +20,21 @@ const ASKS: [&str; 14] = [
     " developed since ",
     " changed since ",
     " happened since ",
+];
+/// The first words of questions for something else: how many a year, or whether.
+const OTHER_OPENINGS: [&str; 4] = [" how much ", " how many ", " how often ", " how long "];
+/// The first words of a question or a request for a history.
+const OPENINGS: [&str; 10] = [
+    " what ",
+    " how ",
+    " history ",
+    " timeline ",
+    " time line ",
+    " chronology ",
+    " give ",
+    " tell ",
+    " describe ",
+    " trace ",
 ];
 /// What asks for a time line of what changes: a battery over time is asked for something else.
 const OVER_TIME: [&str; 2] = [" over time ", " over the years "];
@@ -52,8 +67,15 @@ pub(crate) fn asked_years(asked: &str) -> Option<RangeInclusive<u32>> {
     let onwards = named.len() == 1 && has(&[" since ", " after "]);
     let happened = onwards && spaced.starts_with(" what happened ");
     let changes = has(&OVER_TIME) && has(&CHANGES);
+    let opens = |all: &[&str]| all.iter().any(|it| spaced.starts_with(it));
+    // "Does a history of stroke matter?" and "How many are sold each year?" ask for no events.
+    if !opens(&OPENINGS) || opens(&OTHER_OPENINGS) {
+        return None;
+    }
     // "The 20th century" names years that are not read.
-    if !between && !happened && !changes && !has(&ASKS) || has(&[" century "]) {
+    if !between && !happened && !changes && !has(&ASKS) && !opens(&[" history of "])
+        || has(&[" century "])
+    {
         return None;
     }
     Some(match named[..] {
@@ -87,6 +109,9 @@ mod tests {
             "What happened in 2014?",
             "How much cork was sold in 2014 and 2022?",
             "What happens to a battery over time?",
+            "How many lambs are born each year?",
+            "Does a history of stroke raise the risk?",
+            "What raises the risk of people with a history of stroke?",
             "What is the history of cork in the 20th century?",
         ] {
             assert_eq!(asked_years(asked), None, "{asked}");

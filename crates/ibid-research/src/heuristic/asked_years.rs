@@ -40,7 +40,7 @@ const OPENINGS: [&str; 10] = [
 const OVER_TIME: [&str; 2] = [" over time ", " over the years "];
 const CHANGES: [&str; 4] = [" chang", " evolv", " develop", " grow"];
 /// The first words of a question on what lies between two years.
-const BETWEEN_YEARS: [&str; 4] = ["what happened ", "how did ", "how has ", "how have "];
+const BETWEEN_YEARS: [&str; 4] = [" what happened ", " how did ", " how has ", " how have "];
 /// The words of such questions that say nothing of what they are on.
 const ASKING: [&str; 12] = [
     "timeline",
@@ -62,20 +62,19 @@ pub(crate) fn asked_years(asked: &str) -> Option<RangeInclusive<u32>> {
     let words: Vec<String> = tokens(asked).into_iter().map(|word| word.text).collect();
     let spaced = format!(" {} ", words.join(" "));
     let named = years(asked);
-    let between = named.len() == 2 && BETWEEN_YEARS.iter().any(|it| spaced[1..].starts_with(it));
     let has = |all: &[&str]| all.iter().any(|it| spaced.contains(it));
-    let onwards = named.len() == 1 && has(&[" since ", " after "]);
-    let happened = onwards && spaced.starts_with(" what happened ");
-    let changes = has(&OVER_TIME) && has(&CHANGES);
     let opens = |all: &[&str]| all.iter().any(|it| spaced.starts_with(it));
     // "Does a history of stroke matter?" and "How many are sold each year?" ask for no events.
     if !opens(&OPENINGS) || opens(&OTHER_OPENINGS) {
         return None;
     }
+    let history = has(&ASKS) || opens(&[" history of "]);
+    let changes = has(&OVER_TIME) && has(&CHANGES);
+    let between = named.len() == 2 && opens(&BETWEEN_YEARS);
+    let onwards = named.len() == 1 && has(&[" since ", " after "]);
+    let happened = onwards && opens(&[" what happened "]);
     // "The 20th century" names years that are not read.
-    if !between && !happened && !changes && !has(&ASKS) && !opens(&[" history of "])
-        || has(&[" century "])
-    {
+    if !(history || changes || between || happened) || has(&[" century "]) {
         return None;
     }
     Some(match named[..] {

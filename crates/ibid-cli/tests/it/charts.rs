@@ -210,11 +210,11 @@ fn raised_digits_are_no_digits_of_the_number_before_them() {
         "# Pumps\n\nThe pumps of the dam of Jexland ran for 3 × 10<sup>4</sup> hours in all.\n";
     let desk = home(&[("dam.html", page), ("pumps.md", notes)]);
     let text = told(&desk, "How many litres of water does the dam of Jexland hold?");
-    assert!(text.contains("2.5 × 10^6 litres") && !text.contains("106"), "{text}");
+    assert!(text.contains("2.5 × 10^6 litres") && !text.contains("106 litres"), "{text}");
     let text = told(&desk, "How many farms was the dam of Jexland built for?");
-    assert!(text.contains("built for 15 farms") && !text.contains("153"), "{text}");
+    assert!(text.contains("built for 15 farms") && !text.contains("153 farms"), "{text}");
     let text = told(&desk, "How many hours did the pumps of the dam of Jexland run?");
-    assert!(text.contains("3 × 10^4 hours") && !text.contains("104"), "{text}");
+    assert!(text.contains("3 × 10^4 hours") && !text.contains("104 hours"), "{text}");
     let report = report(&desk, "How did the rainfall of Jexland change from 2018 to 2020?");
     let shown = ["short", "findings", "comparison", "chart"].map(|part| report[part].to_string());
     let shown = shown.concat();

@@ -241,7 +241,7 @@ fn what_is_dictated_or_called_false_is_not_told() {
         "# Notes\n\n## False rumours on the Marlow footbridge\n\nIt is 900 metres long.",
     ] {
         let told = told_beside("How long is the Marlow footbridge?", page);
-        assert!(told.contains("84 metres") && !told.contains("900"), "{page}: {told}");
+        assert!(told.contains("84 metres") && !told.contains("900 metres"), "{page}: {told}");
     }
 }
 

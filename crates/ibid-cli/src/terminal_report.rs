@@ -106,6 +106,9 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
             }
         }
     }
+    if let Some(line) = report.computed_line() {
+        page.hanging_text(&bar, &single_line(&line));
+    }
     let why: Vec<String> = report.confidence.why.iter().map(|report| single_line(report)).collect();
     let level = format!("Confidence: {}", report.confidence.level.as_str());
     let why = page.paint.dim(&format!(" — {}", why.join("; ")));

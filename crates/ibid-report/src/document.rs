@@ -395,6 +395,7 @@ impl DocumentBuilder<'_> {
                 blocks
             }
         };
+        blocks.extend(it.computed_line().map(|line| paragraph(plain_line(&line))));
         let mut sure = vec![strong(format!("Confidence: {}", it.confidence.level.as_str()))];
         let why: Vec<String> = it.confidence.why.iter().map(|it| plain_line(it)).collect();
         if !why.is_empty() {

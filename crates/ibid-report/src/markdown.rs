@@ -215,6 +215,9 @@ fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
             let _ = write!(out, "\n>\n{}", lines.collect::<String>());
         }
     }
+    if let Some(line) = it.computed_line() {
+        let _ = writeln!(out, ">\n> {}", escape::markdown(&line));
+    }
     let _ = write!(out, ">\n> **Confidence: {}**", it.confidence.level.as_str());
     if !why.is_empty() {
         let _ = write!(out, " — {}.", why.join("; "));

@@ -17,7 +17,8 @@ use ibid_core::record::Event;
 use super::consistency;
 use super::draft::{DraftComparison, DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::finding_kind;
-use super::heuristic::tables::{add_conversions, chart_of};
+use super::heuristic::answer::ANSWER_CHARS;
+use super::heuristic::tables::{add_conversions, asked_unit, chart_of};
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -66,6 +67,7 @@ pub(crate) fn check_report(
         short,
         verdict: draft.verdict,
         nearest_only: draft.nearest_only,
+        short_converted: Vec::new(),
         short_is_list: is_list && brief.kind != QuestionKind::HowTo,
         short_is_steps: is_list && brief.kind == QuestionKind::HowTo,
         confidence: draft.confidence.clone(),
@@ -88,6 +90,7 @@ pub(crate) fn check_report(
     };
     consistency::resolve_contradictions(&mut report, &state.notes)?;
     count_quotes(&mut report);
+    convert_short_answer(&mut report);
     if let (Some(table), Some((by_row, asked))) = (&mut report.comparison, drawn)
         && !table.is_time_line
     {
@@ -95,6 +98,25 @@ pub(crate) fn check_report(
         report.chart = asked.filter(|_| !by_row).and_then(|asked| chart_of(table, asked));
     }
     Ok(report)
+}
+
+/// Adds the figures of the short answer in the unit that the question asks for.
+fn convert_short_answer(report: &mut Report) {
+    let Some(unit) = asked_unit(&report.question).filter(|_| !report.nearest_only) else {
+        return;
+    };
+    for claim in &report.short {
+        report.short_converted.extend(unit.conversions(claim.text()));
+    }
+    report.short_converted.dedup();
+    if let Some(answer) = &mut report.answer
+        && let [converted] = &unit.conversions(&answer.text)[..]
+    {
+        let told = format!("{} ({converted}, computed)", answer.text);
+        if told.chars().count() <= ANSWER_CHARS {
+            answer.text = told;
+        }
+    }
 }
 
 /// Counts each printed quote once, however many claims cite it, beside those that did not hold.

@@ -59,6 +59,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         EvidenceGate { min_evidence_records: 5, min_cited_records: 5, min_source_domains: 2 };
     let report = Report {
         nearest_only: false,
+        short_converted: Vec::new(),
         short_is_list: false,
         short_is_steps: false,
         run: run_id(),

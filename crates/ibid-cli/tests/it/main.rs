@@ -5,6 +5,7 @@
 mod accounts;
 mod addresses;
 mod ask;
+mod asked_units;
 mod batch;
 mod canaries;
 mod charts;

@@ -280,6 +280,7 @@ fn report(
         short: evidence.iter().enumerate().map(claim).collect(),
         verdict: None,
         nearest_only: false,
+        short_converted: Vec::new(),
         short_is_list: false,
         short_is_steps: false,
         confidence: ConfidenceMark { level: Confidence::Low, why: Vec::new() },

@@ -394,6 +394,9 @@ pub struct Report {
     pub short_is_steps: bool,
     /// The short answer, at most 60 words; a list, or of a question of several parts, at most 100; a whole procedure, at most 220.
     pub short: Vec<Claim>,
+    /// The figures of the short answer in the unit that the question asks for, computed and not quoted: `84 metres ≈ 276 feet`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short_converted: Vec<String>,
     /// Confidence of the short answer.
     pub confidence: ConfidenceMark,
     /// The one-line answer, at most 140 characters.
@@ -467,6 +470,7 @@ impl Report {
             }
         };
         let mut parts = vec![short];
+        parts.extend(self.computed_line());
         let findings = self.findings.iter().map(|finding| &finding.claim);
         let findings = findings.map(|it| format!("- {}", cited(&it.told(), it.citations())));
         parts.push(findings.collect::<Vec<_>>().join("\n"));

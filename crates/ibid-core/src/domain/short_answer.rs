@@ -24,6 +24,12 @@ impl Report {
         }
     }
 
+    /// The figures in the unit that the question asks for, as a sentence.
+    pub fn computed_line(&self) -> Option<String> {
+        let all = self.short_converted.join("; ");
+        (!all.is_empty()).then(|| format!("Computed, not quoted: {all}."))
+    }
+
     /// The label of the short answer: "Short answer", with yes or no where there is a verdict, or with how many of the steps it tells, or
     /// "Nearest passage".
     pub fn short_answer_label(&self) -> Cow<'static, str> {

@@ -83,6 +83,8 @@ pub struct ReportBody {
     pub checks: Vec<(&'static str, Ratio)>,
     /// The same in one line.
     pub checks_line: String,
+    /// The figures of the short answer in the unit that the question asks for.
+    pub computed: Option<String>,
     /// The works cited.
     pub cards: Vec<SourceCard>,
     /// Their kinds: CSS class, label, number.
@@ -125,6 +127,7 @@ impl ReportBody {
             }),
             is_report: it.mode == OutputMode::Report,
             short: it.short.iter().map(|claim| numbers.sentence(claim)).collect(),
+            computed: it.computed_line().map(|line| single_line(&line)),
             short_tag: list_tag(it.short_layout()),
             sure: confidence_badge(&it.confidence),
             short_label: it.short_answer_label(),

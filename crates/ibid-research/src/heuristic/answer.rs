@@ -27,7 +27,7 @@ const SHORT_WORDS: usize = 60;
 const PARTS_WORDS: usize = 100;
 const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
-const ANSWER_CHARS: usize = 140;
+pub(crate) const ANSWER_CHARS: usize = 140;
 
 /// The best sentence for each part of a question, at most 100 words together. Where all parts ask for `one_thing`, the sentence that
 /// answers them all, if there is one.

@@ -469,6 +469,7 @@ fn usage() -> Usage {
 fn report() -> Report {
     Report {
         nearest_only: false,
+        short_converted: Vec::new(),
         short_is_list: false,
         short_is_steps: false,
         run: run_id(),

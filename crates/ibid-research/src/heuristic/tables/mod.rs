@@ -1,4 +1,5 @@
 //! Tables as data: which rows of a table answer a question, as sentences, and the comparison table of a report.
+mod asked_unit;
 mod chart;
 mod compare;
 mod contrast;
@@ -14,6 +15,7 @@ mod top_row;
 mod units;
 mod view;
 
+pub(crate) use asked_unit::asked_unit;
 pub(crate) use chart::{add_conversions, chart_of};
 pub(crate) use request::{TableRequest, table_requests};
 pub(crate) use rows::rows_of_page;

@@ -66,6 +66,9 @@ const CURRENCIES: [(&[&str], &str); 4] = [
     (&["gbp", "£"], "£"),
     (&["yen", "jpy", "¥"], "¥"),
 ];
+/// Abbreviations of several units.
+const ABBREVIATIONS: [(&str, &str); 3] =
+    [("mph", "miles / h"), ("kph", "km / h"), ("psf", "lb / ft2")];
 const MAGNITUDES: [(&str, f64); 3] = [("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 
 impl Unit {
@@ -85,7 +88,9 @@ impl Unit {
             .replace('(', " ( ")
             .replace(')', " ) ");
         let (mut power, mut below, mut grouped) = (1, false, false);
-        for word in spaced.split_whitespace() {
+        let whole =
+            |word| ABBREVIATIONS.iter().find(|it| it.0 == word).map_or(word, |it| it.1).split(' ');
+        for word in spaced.split_whitespace().flat_map(whole) {
             match word.trim_end_matches('.').to_lowercase().as_str() {
                 "" | "of" | "degree" | "degrees" => {}
                 "/" | "per" | "a" | "an" | "each" => below = true,

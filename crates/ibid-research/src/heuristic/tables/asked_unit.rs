@@ -10,6 +10,8 @@ const MAX_FIGURE_WORDS: usize = 8;
 const MIN_FIGURE: f64 = 0.1;
 /// Words that put a figure by another: "5 m a day" is no length.
 const RATES: [&str; 5] = ["per", "a", "an", "each", "/"];
+/// Units that are also said of an order or a point in time: "who came in second".
+const NO_ASKED_UNITS: [&str; 7] = ["second", "minute", "hour", "day", "week", "month", "year"];
 /// Words that make degrees a difference: 5 °C warmer is 9 °F warmer, and not 41 °F.
 const DIFFERENCES: [&str; 16] = [
     "by",
@@ -109,7 +111,11 @@ impl AskedUnit {
 /// The longest unit at the start of `words`, and how many words it has.
 fn unit_at(words: &[&str]) -> Option<(Unit, usize)> {
     let first = words.first()?;
-    if RATES.contains(first) || first.starts_with(|c: char| c.is_ascii_digit()) {
+    let bare = first.trim_end_matches(['?', '.', ',', ';', ':', '!']);
+    if RATES.contains(first)
+        || NO_ASKED_UNITS.contains(&bare)
+        || first.starts_with(|c: char| c.is_ascii_digit())
+    {
         return None;
     }
     let ends = |word: &str| word.ends_with(['?', '.', ',', ';', ':', '!']);
@@ -171,7 +177,7 @@ fn figure_at(text: &str, from: usize) -> Option<(&str, Quantity)> {
     }
     let (figure, quantity) = found?;
     let further = rest[figure.len()..].split_whitespace().next();
-    if figure.ends_with(|c: char| c == '/') || further.is_some_and(|word| RATES.contains(&word)) {
+    if figure.ends_with('/') || further.is_some_and(|word| RATES.contains(&word)) {
         return None;
     }
     let last = figure.rsplit(' ').next()?;
@@ -220,6 +226,7 @@ mod tests {
             ("How much rain falls in a day?", "It is 5 mm an hour."),
             ("How many hours a week is it open?", "It is open 3 days."),
             ("How many days does it take?", "It takes 2 weeks."),
+            ("Who came in second, and when?", "Dora came after 12 minutes."),
             ("How much rain fell in 2019?", "It rained 700 mm."),
             ("How much is it in euros?", "It cost 5 thousand euros."),
             ("How many people live in Leeds?", "There are 500,000 people."),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tantivy::Index;
+use tantivy::directory::MmapDirectory;
 
 use super::disk::DiskDirectory;
 use super::hash::short_hash;
@@ -131,7 +132,12 @@ impl IndexDir {
             return Err("its schema differs".to_owned());
         }
         if bytes_below(&self.rows()) <= MAX_VERIFIED_BYTES {
-            let damaged = index.validate_checksum().map_err(|why| why.to_string())?;
+            // All files are mapped for this, or whole files would be copied.
+            let damaged = MmapDirectory::open(self.rows())
+                .map_err(tantivy::TantivyError::from)
+                .and_then(Index::open)
+                .and_then(|mapped| mapped.validate_checksum())
+                .map_err(|why| why.to_string())?;
             if !damaged.is_empty() {
                 return Err("its checksums do not match".to_owned());
             }

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tantivy::postings::{Postings, TermInfo};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, SegmentReader, TERMINATED};
+use tantivy::{DocSet, InvertedIndexReader, SegmentReader, TERMINATED};
 
 use super::postings::{PassagePostings, saturate};
 use super::snapshot::{IndexSnapshot, RowId, TITLE_WEIGHT};
@@ -34,12 +35,17 @@ pub(super) struct MemoryTermIndex {
     row_terms: Vec<(TermId, u32)>,
 }
 
-/// One entry in the dictionary of a segment.
-struct DictionaryEntry<'a> {
-    text: Box<[u8]>,
+/// The terms of one field of a segment.
+struct FieldTerms<'a> {
     base: RowId,
     segment: &'a SegmentReader,
     title: bool,
+    index: Arc<InvertedIndexReader>,
+}
+
+/// A term of a field of a segment.
+struct FieldTerm<'a> {
+    field: &'a FieldTerms<'a>,
     info: TermInfo,
 }
 
@@ -49,50 +55,60 @@ impl MemoryTermIndex {
         if view.words > MAX_WORDS {
             return Ok(None);
         }
-        let mut entries = Vec::new();
+        let mut fields = Vec::new();
         for (base, segment) in view.segments() {
             for (title, field) in [(false, view.fields.body), (true, view.fields.title)] {
                 let index = segment.inverted_index(field)?;
-                let mut terms = index.terms().stream()?;
-                while terms.advance() {
-                    entries.push(DictionaryEntry {
-                        text: terms.key().into(),
-                        base,
-                        segment,
-                        title,
-                        info: terms.value().clone(),
-                    });
-                }
+                fields.push(FieldTerms { base, segment, title, index });
             }
         }
-        // A stable sort: the segments of one term stay in order, and in each segment the body comes before the title.
-        entries.sort_by(|a, b| a.text.cmp(&b.text));
+        let terms = fields.iter().map(|field| field.index.terms().num_terms()).sum();
+        // No more postings than words: a list that never grows touches no page twice.
+        let words = view.words as usize;
         let mut index = MemoryTermIndex {
-            numbers: HashMap::new(),
-            terms: Vec::new(),
-            rows: Vec::new(),
-            counts: Vec::new(),
-            position_ends: Vec::new(),
-            positions: Vec::new(),
+            numbers: HashMap::with_capacity(terms),
+            terms: Vec::with_capacity(terms),
+            rows: Vec::with_capacity(words),
+            counts: Vec::with_capacity(words),
+            position_ends: Vec::with_capacity(words),
+            positions: Vec::with_capacity(words),
             row_ends: vec![(0, 0); view.rows()],
             row_terms: Vec::new(),
         };
-        let mut by_term: Vec<(RowId, TermId, u32)> = Vec::new();
-        for same in entries.chunk_by(|a, b| a.text == b.text) {
-            index.add_term(view, same, &mut by_term)?;
+        let mut frequencies = Vec::with_capacity(words);
+        let mut streams = Vec::new();
+        for field in &fields {
+            let mut stream = field.index.terms().stream()?;
+            if stream.advance() {
+                streams.push((field, stream));
+            }
         }
-        index.index_by_row(&by_term);
+        // The dictionaries are merged: the segments of one term stay in order, and in each segment the body comes before the title.
+        while let Some(text) = streams.iter().map(|it| it.1.key()).min().map(<[u8]>::to_vec) {
+            let mut entries = Vec::new();
+            streams.retain_mut(|(field, stream)| {
+                if stream.key() != text.as_slice() {
+                    return true;
+                }
+                entries.push(FieldTerm { field, info: stream.value().clone() });
+                stream.advance()
+            });
+            index.add_term(view, &text, &entries, &mut frequencies)?;
+        }
+        index.index_by_row(&frequencies);
         Ok(Some(index))
     }
 
-    /// Adds the postings of one term, and its count in each row to `by_term`. Terms are added in alphabetical order.
+    /// Adds the postings of one term, and its count in each row to `frequencies`; 0 for a stop word. Terms are added in
+    /// alphabetical order.
     fn add_term(
         &mut self,
         view: &IndexSnapshot,
-        entries: &[DictionaryEntry<'_>],
-        by_term: &mut Vec<(RowId, TermId, u32)>,
+        text: &[u8],
+        entries: &[FieldTerm<'_>],
+        frequencies: &mut Vec<u32>,
     ) -> tantivy::Result<()> {
-        let text = String::from_utf8_lossy(&entries[0].text);
+        let text = String::from_utf8_lossy(text);
         let (stop, term) = (is_stop_word(&text), self.terms.len() as TermId);
         let first = self.rows.len();
         let mut bodies = 0;
@@ -100,30 +116,28 @@ impl MemoryTermIndex {
         // The postings in one segment: row, weighted count, count, range of its positions.
         let mut found: Vec<(RowId, f32, u32, std::ops::Range<usize>)> = Vec::new();
         let mut positions: Vec<u32> = Vec::new();
-        for same in entries.chunk_by(|a, b| a.base == b.base) {
+        for same in entries.chunk_by(|a, b| a.field.base == b.field.base) {
             found.clear();
             positions.clear();
-            for entry in same {
-                let (field, option, weight) = if entry.title {
-                    (view.fields.title, IndexRecordOption::WithFreqs, TITLE_WEIGHT)
+            for FieldTerm { field, info } in same {
+                let (option, weight) = if field.title {
+                    (IndexRecordOption::WithFreqs, TITLE_WEIGHT)
                 } else {
-                    let option = IndexRecordOption::WithFreqsAndPositions;
-                    (view.fields.body, option, 1.0)
+                    (IndexRecordOption::WithFreqsAndPositions, 1.0)
                 };
-                let index = entry.segment.inverted_index(field)?;
-                let mut postings = index.read_postings_from_terminfo(&entry.info, option)?;
-                let alive = entry.segment.alive_bitset();
+                let mut postings = field.index.read_postings_from_terminfo(info, option)?;
+                let alive = field.segment.alive_bitset();
                 while postings.doc() != TERMINATED {
                     let doc = postings.doc();
                     if alive.is_none_or(|it| it.is_alive(doc)) {
                         let many = postings.term_freq();
                         let start = positions.len();
-                        if !entry.title {
+                        if !field.title {
                             bodies += 1;
                             postings.positions(&mut at);
                             positions.extend(&at);
                         }
-                        let row = entry.base + doc;
+                        let row = field.base + doc;
                         found.push((row, weight * many as f32, many, start..positions.len()));
                     }
                     postings.advance();
@@ -146,9 +160,7 @@ impl MemoryTermIndex {
                 self.positions.extend(&positions[span]);
                 self.position_ends.push(self.positions.len() as u32);
                 self.row_ends[row as usize].1 += many;
-                if !stop {
-                    by_term.push((row, term, many));
-                }
+                frequencies.push(if stop { 0 } else { many });
             }
         }
         if self.rows.len() > first {
@@ -158,20 +170,26 @@ impl MemoryTermIndex {
         Ok(())
     }
 
-    /// Fills the lists of terms by row from those by term (a counting sort).
-    fn index_by_row(&mut self, by_term: &[(RowId, TermId, u32)]) {
+    /// Fills the lists of terms by row from those by term (a counting sort), and leaves stop words out.
+    fn index_by_row(&mut self, frequencies: &[u32]) {
         let mut starts = vec![0usize; self.row_ends.len() + 1];
-        for (row, ..) in by_term {
+        for (row, _) in self.rows.iter().zip(frequencies).filter(|it| *it.1 > 0) {
             starts[*row as usize + 1] += 1;
         }
         for nth in 1..starts.len() {
             starts[nth] += starts[nth - 1];
         }
-        self.row_terms = vec![(0, 0); by_term.len()];
-        for (row, term, count) in by_term {
-            let next = &mut starts[*row as usize];
-            self.row_terms[*next] = (*term, *count);
-            *next += 1;
+        self.row_terms = vec![(0, 0); starts.last().copied().unwrap_or_default()];
+        let mut at = 0;
+        for (term, (end, _)) in self.terms.iter().enumerate() {
+            for (row, count) in self.rows[at..*end].iter().zip(&frequencies[at..*end]) {
+                if *count > 0 {
+                    let next = &mut starts[*row as usize];
+                    self.row_terms[*next] = (term as TermId, *count);
+                    *next += 1;
+                }
+            }
+            at = *end;
         }
         // Each start has been moved to the end of its row.
         for (row, end) in self.row_ends.iter_mut().zip(starts) {

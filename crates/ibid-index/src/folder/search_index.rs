@@ -14,6 +14,7 @@ pub(super) struct SearchIndex {
     memory: OnceLock<Option<MemoryTermIndex>>,
     loading: Mutex<()>,
     synonyms: OnceLock<SynonymTable>,
+    loading_synonyms: Mutex<()>,
 }
 
 impl SearchIndex {
@@ -23,6 +24,7 @@ impl SearchIndex {
             memory: OnceLock::new(),
             loading: Mutex::new(()),
             synonyms: OnceLock::new(),
+            loading_synonyms: Mutex::new(()),
         })
     }
 
@@ -35,6 +37,10 @@ impl SearchIndex {
 
     /// The synonyms learned from the documents, read on the first call.
     pub(super) fn synonyms(&self) -> tantivy::Result<&SynonymTable> {
+        if let Some(table) = self.synonyms.get() {
+            return Ok(table);
+        }
+        let _lock = self.loading_synonyms.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = self.synonyms.get() {
             return Ok(table);
         }
@@ -57,7 +63,12 @@ impl SearchIndex {
         if let Some(index) = self.memory.get() {
             return Ok(index.as_ref());
         }
-        let loaded = MemoryTermIndex::load(&self.snapshot)?;
+        let loaded = std::thread::scope(|scope| {
+            // The first search needs both. What fails here fails again where it is used.
+            let load = || self.synonyms().is_ok();
+            let _ = std::thread::Builder::new().spawn_scoped(scope, load);
+            MemoryTermIndex::load(&self.snapshot)
+        })?;
         Ok(self.memory.get_or_init(|| loaded).as_ref())
     }
 }

@@ -81,3 +81,22 @@ fn a_question_for_one_date_or_on_another_thing_gets_no_time_line() {
         assert_eq!(dates(&text), Vec::<&str>::new(), "{asked}: {text}");
     }
 }
+
+#[test]
+fn a_log_is_a_time_line_of_what_its_title_names() {
+    let desk = TestHome::new();
+    desk.write(
+        "shelf/log.md",
+        "# Log of the Holm weather station\n\nThe log is kept by the caretaker.\n\n\
+        2014-09-17: Lightning destroyed the mast of the station.\n\n\
+        The Holm station was moved to the school roof on 2016-03-30.\n\n\
+        2021-11-05 - The station got a heated wind sensor.\n",
+    );
+    desk.write("shelf/other.md", "# Velm\n\n2018-01-05: The station of Velm was closed.\n");
+    let folder = desk.path("shelf").display().to_string();
+    let asked = "What is the history of the Holm station?";
+    let told = desk.ibid(&[asked, "--folder", &folder, "--model", "none", "-q"]).out;
+    let rows: Vec<&str> = told.lines().filter(|line| line.starts_with("| 20")).collect();
+    let dates: Vec<&str> = rows.iter().filter_map(|row| row.split(" | ").next()).collect();
+    assert_eq!(dates, ["| 2014-09-17", "| 2016-03-30", "| 2021-11-05"], "{told}");
+}

@@ -75,10 +75,25 @@ pub(crate) fn years_at(text: &str) -> Vec<usize> {
 
 fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
     tokens(text).into_iter().filter_map(|token: Token| {
+        if let Some((year, ..)) = iso_date(&token.text) {
+            return Some((token.span.start, year));
+        }
         let bare = token.text.strip_suffix('s').unwrap_or(&token.text);
         let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
         (1000..2100).contains(&year).then_some((token.span.start, year))
     })
+}
+
+/// The year, month and day of "2019-03-01".
+pub(crate) fn iso_date(word: &str) -> Option<(u32, u32, u32)> {
+    let parts: Vec<&str> = word.split('-').collect();
+    let &[year, month, day] = parts.as_slice() else { return None };
+    if year.len() != 4 || month.len() != 2 || day.len() != 2 {
+        return None;
+    }
+    let (year, month, day) = (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
+    let is_date = (1000..2100).contains(&year) && (1..=12).contains(&month);
+    (is_date && (1..=31).contains(&day)).then_some((year, month, day))
 }
 
 /// The number of a month, from 1, by its name or the first three letters of it.
@@ -186,6 +201,7 @@ mod tests {
         ] {
             assert_eq!(times_of_day_at(text).len(), count, "{text}");
         }
+        assert_eq!(years("Opened 2019-03-01, tel. 2019-33-01."), [2019]);
         assert_eq!(dates_at("On Tuesdays in March 2024, at 9 am.").len(), 4);
         assert!(names_weekday(" it closes on mondays, except in may "));
     }

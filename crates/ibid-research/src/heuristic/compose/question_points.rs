@@ -14,6 +14,7 @@ use ibid_core::Result;
 use ibid_core::domain::{Brief, EvidenceStore, ItemId, QuestionKind};
 
 use super::sections::{covers_core_item, is_core_item};
+use super::time_line::is_event_of_titled_page;
 
 /// Number of points of pages whose titles ask the question from which they say enough.
 const MIN_TITLED_POINTS: usize = 3;
@@ -106,7 +107,11 @@ fn question_points(
                 || scorer.mentions_question_verb(&it.point.text);
             let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
             let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
-            near && (does || it.headed) && defined || own_part(it) || it.meant || it.states_fact
+            near && (does || it.headed) && defined
+                || own_part(it)
+                || it.meant
+                || it.states_fact
+                || is_event_of_titled_page(&brief.question, notes, it.point)
         })
         .collect();
     let kept = without_other_pages(brief, notes, scorer, kept);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::word_budget::WordBudget;
 use crate::draft::DraftComparison;
 use crate::heuristic::asked_years::{asked_years, only_asks};
-use crate::heuristic::calendar::{month_number, years, years_at};
+use crate::heuristic::calendar::{iso_date, month_number, years, years_at};
 use crate::heuristic::claim_clusters::{ClaimCluster, share_sentences};
 use crate::heuristic::lexicon::jaccard;
 use crate::heuristic::question_kind::changing_thing;
@@ -65,6 +65,7 @@ pub(super) fn dated_events<'a>(
     let is_on_thing =
         |text: &str| thing.as_ref().is_none_or(|thing| content_stems(text).contains(thing));
     let names = asked_names(asked);
+    let subject = asked_subject(asked);
     let score = ranked.iter().map(|it| it.point.score).fold(0.0, f32::max);
     let mut events: Vec<DatedEvent<'a>> = Vec::new();
     for (rank, it) in ranked.iter().enumerate() {
@@ -81,10 +82,12 @@ pub(super) fn dated_events<'a>(
         };
         let title = notes.source(notes.evidence[quoted].source).map_or("", |it| &*it.title);
         let told = format!("{} {title}", it.point.text);
+        let told_stems = content_stems(&told);
+        let has_subject = subject.iter().all(|stem| told_stems.contains(stem));
         let told: BTreeSet<String> = tokens(&told).into_iter().map(|word| word.text).collect();
         if names.iter().all(|name| told.contains(name))
             && it.point.score >= score * MIN_SCORE_SHARE
-            && it.share >= MIN_WORD_SHARE
+            && (it.share >= MIN_WORD_SHARE || has_subject)
             && notes.evidence[quoted].table_header.is_none()
             && is_on_thing(&it.point.text)
             && !events.iter().any(is_told)
@@ -108,6 +111,39 @@ fn asked_names(asked: &str) -> Vec<String> {
     let says_more =
         |word: &str| !is_stop_word(word) && !only_asks(word) && month_number(word).is_none();
     named.map(|word| word.text).filter(|word| says_more(word)).collect()
+}
+
+/// Whether a point is a dated event of a page whose title names all that `asked` asks a time line of.
+pub(super) fn is_event_of_titled_page(
+    asked: &str,
+    notes: &EvidenceStore,
+    it: &ClaimCluster,
+) -> bool {
+    let source = notes.source(notes.evidence[it.evidence[0]].source);
+    let title = content_stems(source.map_or("", |it| &*it.title));
+    let subject = asked_subject(asked);
+    let words = tokens(&it.text);
+    // "Velm lock" on a page on the lock of Tarn.
+    let is_namesake = words.windows(2).any(|two| {
+        let is_name = it.text[two[0].span.clone()].starts_with(char::is_uppercase);
+        is_name
+            && !is_stop_word(&two[0].text)
+            && !title.contains(&stem(&two[0].text))
+            && subject.contains(&stem(&two[1].text))
+    });
+    asked_years(asked).is_some()
+        && !subject.is_empty()
+        && subject.iter().all(|stem| title.contains(stem))
+        && !is_namesake
+        && first_date(&it.text).is_some()
+}
+
+/// The stems of what a question asks the time line of.
+fn asked_subject(asked: &str) -> Vec<String> {
+    let only_asks = only_asks(asked);
+    let words = tokens(asked).into_iter().map(|word| word.text);
+    let words = words.filter(|word| !is_stop_word(word) && !only_asks(word));
+    words.map(|word| stem(&word)).collect()
 }
 
 /// What the short answer tells of a time line: the best event of each of its first years and of its last one.
@@ -148,6 +184,10 @@ fn first_date(text: &str) -> Option<WrittenDate> {
 
 /// The date whose year is at this place.
 fn date_at(text: &str, at: usize) -> Option<WrittenDate> {
+    let iso = text.get(at..at + 10);
+    if let Some((iso, order)) = iso.and_then(|iso| Some((iso, iso_date(iso)?))) {
+        return Some(WrittenDate { order, words: iso.to_owned() });
+    }
     let year: u32 = text.get(at..at + 4)?.parse().ok()?;
     let (before, after) = (&text[..at], &text[at + 4..]);
     let mut words = before.split_whitespace().rev();
@@ -274,6 +314,7 @@ mod tests {
             ("It ran until 1946 as a ferry.", "until 1946"),
             ("Model 2000 was installed for 2013 million yen in 2010.", "2010"),
             ("1885 – first horse tram.", "1885"),
+            ("2019-03-01: the bridge opened.", "2019-03-01"),
             ("It cost 90 euros in 2014, tools not included.", "2014"),
         ] {
             assert_eq!(told(text).as_deref(), Some(label), "{text}");

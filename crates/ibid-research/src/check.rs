@@ -105,12 +105,13 @@ fn convert_short_answer(report: &mut Report) {
     let Some(unit) = asked_unit(&report.question).filter(|_| !report.nearest_only) else {
         return;
     };
+    let is_english = report.lang == "en";
     for claim in &report.short {
-        report.short_converted.extend(unit.conversions(claim.text()));
+        report.short_converted.extend(unit.conversions(claim.text(), is_english));
     }
     report.short_converted.dedup();
     if let Some(answer) = &mut report.answer
-        && let [converted] = &unit.conversions(&answer.text)[..]
+        && let [converted] = &unit.conversions(&answer.text, is_english)[..]
     {
         let told = format!("{} ({converted}, computed)", answer.text);
         if told.chars().count() <= ANSWER_CHARS {

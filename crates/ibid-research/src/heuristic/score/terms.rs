@@ -7,7 +7,6 @@ use crate::heuristic::asked_head::asked_head;
 use crate::heuristic::asked_years::only_asks;
 use crate::heuristic::intake::{asked_verb, content_weight, is_weak};
 use crate::heuristic::lexicon::{StemInterner, derived_words};
-use crate::heuristic::tables::asked_unit;
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, ChecklistItem};
@@ -26,9 +25,7 @@ pub(super) fn terms_of(
     terms: &[String],
 ) -> Vec<WeightedTerm> {
     let mut found: Vec<WeightedTerm> = Vec::new();
-    let (asks_years, unit) = (only_asks(text), asked_unit(text));
-    let only_asks =
-        |word: &str| asks_years(word) || unit.as_ref().is_some_and(|unit| unit.has_word(word));
+    let only_asks = only_asks(text);
     let text = &*thesaurus::single_words(text);
     for token in tokens(text) {
         let weight = content_weight(text, &token);

@@ -81,7 +81,7 @@ impl Quantity {
     }
 
     /// It in another unit of its quantity.
-    pub(super) fn in_unit(&self, unit: &Unit) -> Quantity {
+    fn in_unit(&self, unit: &Unit) -> Quantity {
         let convert = |figure: f64| self.unit.convert(figure, unit);
         Quantity {
             low: convert(self.low),
@@ -89,16 +89,6 @@ impl Quantity {
             high: convert(self.high),
             unit: unit.clone(),
         }
-    }
-
-    /// Whether its text says less than it.
-    pub(super) fn is_rounded(&self) -> bool {
-        let differs = |figure: f64| {
-            rounded(figure)
-                .parse::<f64>()
-                .is_ok_and(|told| (told - figure).abs() > 1e-9 * figure.abs())
-        };
-        differs(self.low) || differs(self.high)
     }
 
     /// "89 mm", "76 to 102 mm".

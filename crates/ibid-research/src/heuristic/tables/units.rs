@@ -32,7 +32,7 @@ const UNITS: [(&[&str], &str, i8, f64); 34] = [
     (&["in", "inch", "inches", "″"], "length", 1, 0.0254),
     (&["ft", "foot", "feet"], "length", 1, 0.3048),
     (&["yd", "yard", "yards"], "length", 1, 0.9144),
-    (&["mile", "miles"], "length", 1, 1_609.344),
+    (&["mi", "mile", "miles"], "length", 1, 1_609.344),
     (&["ha", "hectare", "hectares"], "length", 2, 1e4),
     (&["acre", "acres"], "length", 2, 4_046.856_422_4),
     (&["l", "L", "litre", "litres", "liter", "liters"], "length", 3, 1e-3),

@@ -103,9 +103,12 @@ pub(crate) fn compose_report(
     let verdict = verdict::verdict(brief, notes, &short, &conflicts, lean.as_ref());
     let listed = best.is_some_and(|it| it.headed || it.listed);
     let dated = !events.is_empty();
-    let in_table = dated || short.iter().any(|it| tables.as_ranked(it).is_some());
+    let by_row = short.iter().any(|it| tables.as_ranked(it).is_some());
+    let in_table = dated || by_row;
     let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !in_table;
-    let nearest_only = mark_near((brief, alone, best), notes, scorer, &short, &mut confidence)?;
+    let first_row = by_row && tables.are_first();
+    let nearest_only =
+        mark_near((brief, alone, first_row, best), notes, scorer, &short, &mut confidence)?;
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());

@@ -262,7 +262,7 @@ fn comparison_scope(question: &str, a: &str, b: &str) -> String {
 
 /// The two sides of a comparison: "between A and B", "compare A and B", "A versus B", "A or B", or else the first two subjects.
 pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
-    let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    let text = without_measures(&brief.question).0;
     // "How do A and B differ" compares as "compare A and B" does.
     let differing = differing_things(text);
     let text = differing.unwrap_or_else(|| without_comparative(text));
@@ -300,6 +300,19 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     (whole_side(a, &b), b)
 }
 
+/// A comparison without what it is by, and whether it names the things: "compare A and B by weight and price" does, "compare the berths
+/// by depth" does not.
+pub(crate) fn without_measures(question: &str) -> (&str, bool) {
+    let text = question.trim_end_matches(['?', '.', ' ']);
+    let compares = text.get(..8).is_some_and(|opening| opening.eq_ignore_ascii_case("compare "));
+    let by = [" by ", " in terms of ", " with regard to "];
+    let at = by.iter().filter_map(|it| text.find(it)).min().filter(|_| compares);
+    let Some(things) = at.map(|at| &text[..at]) else { return (text, true) };
+    let joints = [" and ", " with ", " to ", " versus ", " vs "];
+    let names = joints.iter().any(|joint| things.contains(joint));
+    (if names { things } else { text }, names)
+}
+
 /// The things that are compared, two or more: "Alder", "Birch" and "Cedar" of "compare the Alder, Birch and Cedar vans".
 pub(crate) fn compared_things(brief: &Brief) -> Vec<String> {
     listed_things(brief).unwrap_or_else(|| {
@@ -313,7 +326,7 @@ const MAX_THINGS: usize = 6;
 
 /// The things of a comparison of three or more: "compare A, B and C", "how do A, B and C differ", "between A, B and C".
 fn listed_things(brief: &Brief) -> Option<Vec<String>> {
-    let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    let text = without_measures(&brief.question).0;
     let listed = differing_things(text).or_else(|| {
         let text = without_comparative(text);
         let lower = text.to_ascii_lowercase();

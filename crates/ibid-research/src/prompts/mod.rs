@@ -374,8 +374,16 @@ pub(crate) struct TableWords {
     pub(crate) most: BTreeMap<String, String>,
     pub(crate) least: BTreeMap<String, String>,
     pub(crate) measures: BTreeMap<String, MeasureWords>,
+    /// The stems of the columns that such a word means where the question names none.
+    pub(crate) meant_columns: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) running: RunningWords,
     pub(crate) lines: ExtremeLines,
 }
+
+words!(
+    /// Stems of a question for what something costs to run, and of a column that says so.
+    RunningWords { asks: BTreeSet<String>, names: BTreeSet<String> }
+);
 
 words!(
     /// How the row with the most or the least of a column is told.

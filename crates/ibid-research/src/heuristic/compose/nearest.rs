@@ -62,10 +62,10 @@ fn is_widened(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
 
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
 /// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
-/// sentences that answer by themselves, nor is what is not `alone`, rows and parts, or what the `best` point says or stands under. What
+/// sentences that answer by themselves, nor is what is not `alone`, rows and parts, the `first_row` of a table or what the `best` point says or stands under. What
 /// is said of one side alone compares nothing, and a list has the word for what is asked, or stands under a heading that asks it.
 pub(super) fn mark_near(
-    (brief, alone, best): (&Brief, bool, Option<&RankedPoint<'_>>),
+    (brief, alone, first_row, best): (&Brief, bool, bool, Option<&RankedPoint<'_>>),
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     short: &[&ClaimCluster],
@@ -121,6 +121,7 @@ pub(super) fn mark_near(
     // "What are the risks?" is not answered by what names no risk, unless it means one.
     let unnamed_kind = kind == QuestionKind::List
         && !headed
+        && !first_row
         && short.iter().all(|it| !scorer.has_asked_head(&it.text))
         && likely.is_none_or(|it| it < MIN_ANSWER_PROBABILITY);
     let excluded = kind == QuestionKind::List

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::measure::{holds, stems, units};
 use crate::heuristic::lexicon::spaced;
-use crate::heuristic::plan::distinguishing_words;
+use crate::heuristic::plan::{compared_things, distinguishing_words, without_measures};
 use crate::heuristic::question_parts;
 use crate::prompts;
 use crate::prompts::{MeasureWords, TableWords};
@@ -57,6 +57,8 @@ pub(crate) struct TableRequest {
     pub(super) measures: Vec<&'static MeasureWords>,
     /// Whether it asks for the one with the most or the least.
     pub(super) extreme: Option<Extreme>,
+    /// Stems of the columns that "longest" or "largest" means.
+    pub(super) extreme_names: BTreeSet<String>,
     /// Whether it asks for an amount per something.
     asks_rate: bool,
     /// What the most is counted by: "per euro".
@@ -71,6 +73,10 @@ pub(crate) struct TableRequest {
     pub(super) thing: Option<String>,
     /// The stems that distinguish the sides of a comparison.
     pub(super) sides: Vec<String>,
+    /// Which of the sides has a name that the name of the other one begins with: the S2, beside the S2 Pro.
+    pub(super) general_side: Option<usize>,
+    /// The stems of the question.
+    asked: BTreeSet<String>,
     /// The stems of its first subject.
     pub(super) subject: BTreeSet<String>,
     /// The stems of the question that name no measure, which say what it is about.
@@ -127,9 +133,9 @@ impl TableRequest {
         let asks = |it: &MeasureWords| {
             asked.iter().any(|word| it.asks.contains(word) && Some(word.as_str()) != per)
         };
-        let sides = match brief.kind {
-            QuestionKind::Comparison => distinguishing_words(brief),
-            _ => Vec::new(),
+        let (sides, general_side) = match brief.kind {
+            QuestionKind::Comparison => sides(brief),
+            _ => (Vec::new(), None),
         };
         let years = YearSpan::asked(&asked, words);
         let asks_figures = years.is_some() || {
@@ -145,6 +151,9 @@ impl TableRequest {
             if asks || of_time || words.most.contains_key(word) || words.least.contains_key(word) {
                 topic.remove(&stem(word));
             }
+        }
+        if words.running.asks.iter().any(|stem| topic.contains(stem)) && extreme.is_some() {
+            topic.retain(|stem| !words.running.asks.contains(stem));
         }
         let mut subject = stems(brief.subjects.first().map_or("", String::as_str));
         subject.retain(|stem| topic.contains(stem));
@@ -166,10 +175,17 @@ impl TableRequest {
             subject,
             measures,
             extreme: extreme.map(|it| it.0),
+            extreme_names: extreme
+                .and_then(|it| words.meant_columns.get(it.1))
+                .cloned()
+                .unwrap_or_default(),
             asks_rate: per.is_some() && extreme.is_none(),
             per: per.and_then(|per| words.measures.values().find(|it| it.asks.contains(per))),
-            all_rows: asked.iter().any(|word| words.all_rows.contains(word)),
+            all_rows: asked.iter().any(|word| words.all_rows.contains(word))
+                || !without_measures(&brief.question).1,
             sides: sides.iter().map(|side| stem(side)).collect(),
+            general_side,
+            asked: content_stems(&brief.question).into_iter().collect(),
             topic,
         })
     }
@@ -194,6 +210,28 @@ impl TableRequest {
         !is_per && named >= least
     }
 
+    /// Whether a comparison names an attribute beside the things compared: "by depth and area".
+    pub(super) fn names_attribute(&self, attribute: &str) -> bool {
+        let own = stems(attribute);
+        own.iter().any(|stem| self.asked.contains(stem) && !self.sides.contains(stem))
+    }
+
+    /// How many words of the question an attribute has.
+    pub(super) fn common_words(&self, attribute: &str) -> usize {
+        stems(attribute).intersection(&self.asked).count()
+    }
+
+    /// Whether it asks what something costs to run.
+    pub(super) fn asks_to_run(&self) -> bool {
+        self.words.running.asks.iter().any(|stem| self.asked.contains(stem))
+    }
+
+    /// Whether an attribute is what something costs to run.
+    pub(super) fn is_running(&self, attribute: &str) -> bool {
+        let own = stems(attribute);
+        self.words.running.names.iter().any(|stem| own.contains(stem))
+    }
+
     /// Whether it asks for figures of this unit.
     pub(super) fn has_unit(&self, unit: &String) -> bool {
         self.units.is_empty() || self.units.contains(unit)
@@ -213,6 +251,26 @@ impl TableRequest {
     /// Share of what the question is about that these stems have.
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
+    }
+}
+
+/// A word of each side of a comparison that tells it from the others, and which of two sides has only words of the other one.
+fn sides(brief: &Brief) -> (Vec<String>, Option<usize>) {
+    if !without_measures(&brief.question).1 {
+        return (Vec::new(), None);
+    }
+    let own = distinguishing_words(brief);
+    let things: Vec<String> = compared_things(brief).iter().map(|it| spaced(it)).collect();
+    let [one, other] = things.as_slice() else { return (own, None) };
+    let (one, other) = (one.trim(), other.trim());
+    let extends = |long: &str, short: &str| {
+        !short.is_empty() && long.strip_prefix(short).is_some_and(|rest| rest.starts_with(' '))
+    };
+    let last = |name: &str| name.rsplit(' ').next().unwrap_or_default().to_owned();
+    match own.as_slice() {
+        [word] if extends(other, one) => (vec![last(one), word.clone()], Some(0)),
+        [word] if extends(one, other) => (vec![word.clone(), last(other)], Some(1)),
+        _ => (own, None),
     }
 }
 

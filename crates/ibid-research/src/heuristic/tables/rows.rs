@@ -166,17 +166,22 @@ pub(super) fn asked_figures<'v>(
     request: &TableRequest,
 ) -> Vec<CellFigure<'v>> {
     let mut asked = view.figures();
+    // Where a table has two of the things compared, all that it says of them is compared.
+    let compares = view.sides(request) > 1;
     if let Some(years) = &request.years {
         asked.retain(|it| years.contains(it.entity) || years.contains(it.attribute));
     }
     asked.retain(|it| {
         let fits = if request.sides.is_empty() || !request.measures.is_empty() {
             request.asks_for(it.attribute, it.value, &view.about)
+                || compares && request.names_attribute(it.attribute)
         } else {
-            view.is_property(request.words, it)
+            view.is_property(request.words, it) || compares
         };
         let dated = || [it.entity, it.attribute, it.value].iter().any(|text| tells_time(text));
-        fits && view.topic_share(request, it) >= MIN_TOPIC_SHARE && (!request.asks_time || dated())
+        // A row is on one of the things compared, and so has half of their names.
+        let on_topic = compares || view.topic_share(request, it) >= MIN_TOPIC_SHARE;
+        fits && on_topic && (!request.asks_time || dated())
     });
     if request.years.is_some() {
         // The column, or the row, that is named best.

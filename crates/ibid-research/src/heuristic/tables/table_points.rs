@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use super::compare::comparison_table;
 use super::kinds::kinds_with_figures;
 use super::measure::{holds, stems};
-use super::request::TableRequest;
+use super::quantity::{ConvertedColumn, Quantity, align};
+use super::request::{Extreme, TableRequest};
 use crate::draft::DraftComparison;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::ranked_points::{RankedPoint, page_title};
@@ -57,7 +58,12 @@ impl TablePoints {
         points.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.evidence.cmp(&b.evidence)));
         let mut seen = BTreeSet::new();
         let best = points.first().map_or(0.0, |best| best.score);
-        points.retain(|it| it.score >= best * MIN_SCORE_SHARE && seen.insert(it.text.clone()));
+        // A row on one side of a comparison has fewer of its words.
+        let compares = request.sides.len() > 1;
+        points.retain(|it| {
+            (compares || it.score >= best * MIN_SCORE_SHARE) && seen.insert(it.text.clone())
+        });
+        keep_first_of_all(&request, &mut points);
         let mut kinds: Vec<(BTreeSet<String>, ClaimCluster)> = sentences
             .into_iter()
             .map(|it| (kinds_with_figures(&request, &it.1.claim), cluster(it)))
@@ -69,6 +75,11 @@ impl TablePoints {
         let kinds = if told.len() >= 2 { kinds } else { Vec::new() };
         let replaced = replaced.clone();
         TablePoints { request, replaced, points, kinds: kinds.into_iter().map(|it| it.1).collect() }
+    }
+
+    /// Whether they are rows with the most or the least of a column.
+    pub(crate) fn are_first(&self) -> bool {
+        self.request.extreme.is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -119,6 +130,14 @@ impl TablePoints {
         if leads && !self.is_empty() && request.sides.is_empty() {
             return fitting(&self.points, 0);
         }
+        // What names one side compares nothing.
+        let names_sides = |it: &&ClaimCluster| {
+            let own = stems(&it.text);
+            request.sides.iter().filter(|side| own.contains(*side)).count() > 1
+        };
+        if request.sides.len() > 1 && self.points.len() > 1 && !sentences.iter().any(names_sides) {
+            return fitting(self.points_by_side(), 0);
+        }
         let said = sentences.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
         let said = stems(&said);
         let adds = |it: &ClaimCluster| {
@@ -135,14 +154,36 @@ impl TablePoints {
         short
     }
 
-    /// Whether a row, with the title of its page, has the names of the question: only such rows answer where no sentence does.
+    /// The rows on a comparison: the best of each side, then the others.
+    fn points_by_side(&self) -> Vec<&ClaimCluster> {
+        let mut by_side: Vec<&ClaimCluster> = Vec::new();
+        for side in &self.request.sides {
+            let of_side = |it: &&ClaimCluster| {
+                stems(&it.text).contains(side) && !by_side.iter().any(|own| std::ptr::eq(*own, *it))
+            };
+            by_side.extend(self.points.iter().find(of_side));
+        }
+        let others = |it: &&ClaimCluster| !by_side.iter().any(|own| std::ptr::eq(*own, *it));
+        let others: Vec<&ClaimCluster> = self.points.iter().filter(others).collect();
+        by_side.extend(others);
+        by_side
+    }
+
+    /// Whether a row, with the title of its page, has the names of the question, or all rows on the sides of a comparison have them: only
+    /// such rows answer where no sentence does.
     pub(crate) fn has_asked_names(
         &self,
         notes: &EvidenceStore,
         scorer: &mut RelevanceScorer,
     ) -> bool {
-        let mut all = self.points.iter().chain(&self.kinds);
-        all.any(|it| scorer.has_asked_names(&format!("{} {}", page_title(notes, it), it.text)))
+        let all = self.points.iter().chain(&self.kinds);
+        let mut said: Vec<String> =
+            all.map(|it| format!("{} {}", page_title(notes, it), it.text)).collect();
+        // Each row of a comparison names its own side.
+        if !self.request.sides.is_empty() {
+            said = vec![said.join(" ")];
+        }
+        said.iter().any(|text| scorer.has_asked_names(text))
     }
 
     /// A row as a ranked point, if it is one of these: it answers directly.
@@ -181,6 +222,34 @@ impl TablePoints {
         let stands = |it: &Evidence| !self.replaced.contains(&it.source);
         comparison_table(brief, &self.request, state, stands)
     }
+}
+
+/// Of the first rows of several tables, keeps those that are first among them all, where their figures can be compared.
+fn keep_first_of_all(request: &TableRequest, points: &mut Vec<ClaimCluster>) {
+    let Some(extreme) = request.extreme.filter(|_| request.per.is_none() && points.len() > 1)
+    else {
+        return;
+    };
+    let Some(figures) =
+        points.iter().map(|it| told_figure(&it.text)).collect::<Option<Vec<Quantity>>>()
+    else {
+        return;
+    };
+    let Some(ConvertedColumn { quantities, .. }) = align(&figures, "") else { return };
+    let leads = |own: &Quantity| {
+        quantities.iter().all(|other| match extreme {
+            Extreme::Most => own.high >= other.low,
+            Extreme::Least => own.low <= other.high,
+        })
+    };
+    let mut kept = quantities.iter().map(leads);
+    points.retain(|_| kept.next().unwrap_or(true));
+}
+
+/// The figure of "Cork – Price: 0.30 €, the lowest figure of its column."
+fn told_figure(text: &str) -> Option<Quantity> {
+    let (_, cell) = text.rsplit_once(": ")?;
+    Quantity::read(cell.rsplit_once(", ")?.0, "").filter(|it| it.unit.is_known())
 }
 
 /// The first points that fit beside `words` words.

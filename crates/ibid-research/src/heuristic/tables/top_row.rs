@@ -6,7 +6,7 @@ use super::view::{CellFigure, RowLine, TableView};
 use crate::prompts::fill_template;
 
 /// Least number of rows that one is picked from.
-const MIN_ROWS: usize = 3;
+const MIN_ROWS: usize = 2;
 /// Maximum number of rows that share the first place.
 const MAX_TIED: usize = 2;
 
@@ -102,11 +102,29 @@ fn extreme_column<'v>(view: &'v TableView<'_>, request: &TableRequest) -> Option
     // Of "dry weight" and "saturated weight" the caption may name both.
     let rank = |it: &FigureColumn<'_>| {
         let cell = &it.cells[0];
-        view.topic_share(request, cell) + request.topic_share(&stems(cell.attribute))
+        let words = request.common_words(cell.attribute) as f32;
+        // The cheapest has the lowest price, and not the lowest costs a year.
+        let runs = words == 0.0 && !request.asks_to_run() && request.is_running(cell.attribute);
+        view.topic_share(request, cell) + request.topic_share(&stems(cell.attribute)) + words
+            - if runs { 0.5 } else { 0.0 }
     };
     let columns = view.keys..view.table.columns();
-    let columns = columns.filter_map(|column| figure_column(view, column)).filter(asks);
-    columns.reduce(|best, it| if rank(&it) > rank(&best) { it } else { best })
+    let columns: Vec<FigureColumn<'_>> = columns
+        .filter_map(|column| figure_column(view, column))
+        .filter(|it| !request.asks_to_run() || request.is_running(it.cells[0].attribute))
+        .collect();
+    let asked = columns.iter().filter(|it| asks(it));
+    let best = asked.reduce(|best, it| if rank(it) > rank(best) { it } else { best });
+    // "Which river is the longest?" names no column: its length is meant.
+    let meant = |it: &FigureColumn<'_>| {
+        request.measures.is_empty()
+            && stems(it.cells[0].attribute).iter().any(|stem| request.extreme_names.contains(stem))
+    };
+    let at = columns
+        .iter()
+        .position(|it| best.is_some_and(|best| std::ptr::eq(best, it)))
+        .or_else(|| columns.iter().position(meant))?;
+    columns.into_iter().nth(at)
 }
 
 /// The column that the most is counted by, if one is asked for.

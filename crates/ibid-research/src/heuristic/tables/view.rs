@@ -162,11 +162,22 @@ impl<'p> TableView<'p> {
         self.by_column || measure_of(words, figure.attribute, figure.value).is_some()
     }
 
-    /// The side of a comparison that a figure is on, if it is on one.
+    /// The side of a comparison that a figure is on, if it is on one. Of the S2 and the S2 Pro, what has both words is on the second.
     pub(super) fn side(&self, request: &TableRequest, figure: &CellFigure<'_>) -> Option<usize> {
         let entity = stems(figure.entity);
-        let mut on = (0..request.sides.len()).filter(|side| entity.contains(&request.sides[*side]));
-        on.next().filter(|_| on.next().is_none())
+        let mut on: Vec<usize> = (0..request.sides.len()).collect();
+        on.retain(|side| entity.contains(&request.sides[*side]));
+        if on.len() > 1 {
+            on.retain(|side| request.general_side != Some(*side));
+        }
+        on.first().copied().filter(|_| on.len() == 1)
+    }
+
+    /// How many sides of a comparison the table has figures of.
+    pub(super) fn sides(&self, request: &TableRequest) -> usize {
+        let figures = self.figures();
+        let sides = figures.iter().filter_map(|it| self.side(request, it));
+        sides.collect::<BTreeSet<usize>>().len()
     }
 
     /// How many stems of the question's topic name the thing of a figure.

@@ -81,7 +81,10 @@ impl PlanView {
         let brief = &self.0.brief;
         let mut out = format!("{}\n\n", paint.bold(&single_line(&brief.question)));
         out += &format_list("About", &brief.subjects);
-        out += &format_list("In scope", &brief.scope_in);
+        // The subjects alone say nothing new.
+        let scope: Vec<String> =
+            brief.scope_in.iter().filter(|it| **it != brief.subjects.join(", ")).cloned().collect();
+        out += &format_list("In scope", &scope);
         out += &format_list("Left out", &brief.scope_out);
         out += &format_list("Key terms", &brief.key_terms);
         out

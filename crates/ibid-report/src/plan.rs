@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::escape::single_line;
 use super::evidence::topic_queries;
-use super::phrases::end_sentence;
+use super::phrases::{end_sentence, pluralize_as};
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Complexity, CostEstimate, Plan, Question, ReasoningEffort, Strategy, WritingPlan,
@@ -22,39 +22,30 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     }
 }
 
-/// The question, what a complete answer covers, and the first searches.
+/// What the question is about, in how many parts it is answered, and how the search goes on.
 fn coverage_prose(brief: &Brief, plan: &Plan) -> String {
     let size = match plan.complexity {
-        Complexity::Simple => "a small question",
-        Complexity::Moderate => "a question with a few aspects",
-        Complexity::Complex => "a question with many aspects",
+        Complexity::Simple => "This is a small question",
+        Complexity::Moderate => "This question has a few aspects",
+        Complexity::Complex => "This question has many aspects",
     };
-    let mut out = format!("\"{}\" is {size}", single_line(&brief.question));
-    if !brief.subjects.is_empty() {
-        out += &format!(", about {}", join_with_and(&brief.subjects));
-    }
-    out.push('.');
+    let mut out = size.to_owned();
     if !brief.scope_out.is_empty() {
-        out += &format!(" Left out: {}.", join_with_and(&brief.scope_out));
+        out += &format!(", without {}", join_with_and(&brief.scope_out));
     }
-    let items = plan.items();
-    let things = match items.len() {
-        1 => "one checklist item".to_owned(),
-        n => format!("{n} checklist items"),
+    let many = plan.items().len();
+    let parts = pluralize_as(many as u64, "part", "parts");
+    let first = match plan.search_tasks.len() {
+        0 => format!(
+            ". A complete answer has {parts}, and the search begins with one query for each"
+        ),
+        n => format!(
+            ". A complete answer has {parts}, and the search begins with {}",
+            pluralize_as(n as u64, "query", "queries")
+        ),
     };
-    out += &format!(" A complete answer covers {things}:");
-    for it in items {
-        out += &format!(" {}", end_sentence(&single_line(&it.asks)));
-    }
-    let first: Vec<String> = if plan.search_tasks.is_empty() {
-        items.iter().map(|item| quoted(&item.query)).collect()
-    } else {
-        plan.search_tasks.iter().map(|search_task| quoted(&search_task.query)).collect()
-    };
-    out += &format!(
-        "\n\nThe search begins with {}; after each round it goes on with what is still open.",
-        join_with_and(&first)
-    );
+    out += &first;
+    out += ". After each round it goes on with what is still open.";
     out
 }
 
@@ -86,10 +77,6 @@ fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Val
         "complexity": plan.complexity,
         "multi_query": expand_queries(brief, plan, question.method.breadth)?,
     }))
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", single_line(text))
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -64,6 +64,7 @@ mod stand_in;
 mod store_contract;
 mod strategies;
 mod synonyms;
+mod table_sides;
 mod tables;
 mod telemetry;
 mod thought;

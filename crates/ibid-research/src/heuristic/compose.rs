@@ -8,7 +8,9 @@ mod synthesis;
 mod time_line;
 mod word_budget;
 
-use crate::draft::{DraftConflict, DraftLine, ReportDraft};
+use std::collections::BTreeSet;
+
+use crate::draft::{DraftComparison, DraftConflict, DraftLine, ReportDraft};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
@@ -17,8 +19,8 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, OpenItem, OutputMode,
-    Question, QuestionKind, SourceKind, StopReason, YesNo,
+    Brief, Complexity, Confidence, ConfidenceMark, Coverage, CoverageRow, EvidenceStore, ItemId,
+    OpenItem, OutputMode, Question, QuestionKind, SourceId, SourceKind, StopReason, YesNo,
 };
 
 use super::answer::{self, YesNoTally};
@@ -39,6 +41,7 @@ use confidence::confidence_mark;
 use nearest::mark_near;
 use question_points::standing_points;
 use sections::{covers_core_item, is_core_item, sections_by_item};
+use time_line::DatedEvent;
 use word_budget::WordBudget;
 pub(crate) use word_budget::max_words;
 
@@ -61,9 +64,7 @@ pub(crate) fn compose_report(
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
     let tables = TablePoints::from_notes(notes, scorer, &replaced);
     // A superseded edition may be one side of a conflict, but is used nowhere else.
-    let stands = |point: &ClaimCluster| {
-        point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
-    };
+    let stands = |point: &ClaimCluster| has_other_source(notes, point, &replaced);
     let all = match standing_points(brief, notes, scorer, &points, stands)? {
         None if !tables.has_asked_names(notes, scorer) => return Ok(None),
         kept => kept.unwrap_or_default(),
@@ -81,14 +82,10 @@ pub(crate) fn compose_report(
     let is_report = question.mode == OutputMode::Report;
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let mut comparison = is_report.then(|| tables.comparison(brief, state)).flatten();
-    // Figures of each year tell more than what is dated.
-    let asked = if is_report && comparison.is_none() { &*question.text } else { "" };
-    let events = time_line::dated_events(asked, notes, leading);
-    let mut short = answer::answer_parts(&parts, question_parts::is_of_one_thing(&brief.question)?);
-    if !events.is_empty() {
-        short = time_line::short_events(&events);
-    } else if short.is_empty() {
-        short = whole_or_table(brief, notes, &tables, (base, leading), lean.as_ref());
+    let events = events(question, comparison.as_ref(), notes, leading);
+    let mut short = time_line::short_events(&events);
+    if short.is_empty() {
+        short = parts_or_whole(brief, notes, &tables, (&parts, base, leading), lean.as_ref())?;
     }
     lead_with_fact(&mut short, brief.kind, notes, answer.as_ref());
     verdict::lead_with_majority(&mut short, lean.as_ref(), notes);
@@ -104,11 +101,12 @@ pub(crate) fn compose_report(
     let listed = best.is_some_and(|it| it.headed || it.listed);
     let dated = !events.is_empty();
     let by_row = short.iter().any(|it| tables.as_ranked(it).is_some());
-    let in_table = dated || by_row;
-    let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref()) && !in_table;
-    let first_row = by_row && tables.are_first();
-    let nearest_only =
-        mark_near((brief, alone, first_row, best), notes, scorer, &short, &mut confidence)?;
+    let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref());
+    let best = (brief, alone && !dated && !by_row, by_row && tables.are_first(), best);
+    let nearest_only = mark_near(best, notes, scorer, &short, &mut confidence)?;
+    if nearest_only && is_on_other_things(scorer, &short) {
+        return Ok(None);
+    }
 
     let (mut findings, mut sections) = (Vec::new(), Vec::new());
     let (mut introduction, mut conclusion) = (Vec::new(), Vec::new());
@@ -130,8 +128,8 @@ pub(crate) fn compose_report(
         (conflicts, sections) = (Vec::new(), Vec::new());
     }
     let undecided = verdict::undecided(brief, scorer, leading, lean.as_ref())?;
-    let found_fact = asks_for_fact(brief.kind) && !nearest_only;
-    let open = open_points(state, dated || found_fact, dated || listed, undecided)?;
+    let found = dated || asks_for_fact(brief.kind) && !nearest_only;
+    let open = open_points(state, found, dated || listed, undecided)?;
     Ok(Some(ReportDraft {
         short_list: if page.list_told { short_lines.clone() } else { Vec::new() },
         verdict,
@@ -148,6 +146,32 @@ pub(crate) fn compose_report(
     }))
 }
 
+/// Whether a point has a source besides the `replaced` ones.
+fn has_other_source(
+    notes: &EvidenceStore,
+    point: &ClaimCluster,
+    replaced: &BTreeSet<SourceId>,
+) -> bool {
+    point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
+}
+
+/// The dated events of a report without a comparison: figures of each year tell more than what is dated.
+fn events<'a>(
+    question: &Question,
+    comparison: Option<&DraftComparison>,
+    notes: &EvidenceStore,
+    leading: &[RankedPoint<'a>],
+) -> Vec<DatedEvent<'a>> {
+    let dates = question.mode == OutputMode::Report && comparison.is_none();
+    if dates { time_line::dated_events(&question.text, notes, leading) } else { Vec::new() }
+}
+
+/// Whether a question names a thing that no page has, and a short answer has none of its words: "How is the weather on Mars?" is not
+/// answered by how warm a town was.
+fn is_on_other_things(scorer: &mut RelevanceScorer, short: &[&ClaimCluster]) -> bool {
+    scorer.asks_of_unknown_thing() && short.iter().all(|it| scorer.word_relevance(&it.text) == 0.0)
+}
+
 /// The one-line answer, or else a line of the first point of the short answer: what the report answers is not left without one.
 fn answer_or_first(
     scorer: &mut RelevanceScorer,
@@ -161,21 +185,28 @@ fn answer_or_first(
     }
 }
 
-/// The short answer to a question of one part. What stands under a heading that asks the question answers it before a table, unless a
+/// The parts of a question, each with the points that answer it.
+type Parts<'a> = [(ItemId, Vec<RankedPoint<'a>>)];
+
+/// The short answer to the parts of a question, or else to the whole. What stands under a heading that asks the question answers it before a table, unless a
 /// row has all that it is about; no row says how or why.
-fn whole_or_table<'a>(
+fn parts_or_whole<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
     tables: &'a TablePoints,
-    (base, leading): (&[RankedPoint<'a>], &[RankedPoint<'a>]),
+    (parts, base, leading): (&Parts<'a>, &[RankedPoint<'a>], &[RankedPoint<'a>]),
     lean: Option<&YesNoTally>,
-) -> Vec<&'a ClaimCluster> {
+) -> Result<Vec<&'a ClaimCluster>> {
+    let short = answer::answer_parts(parts, question_parts::is_of_one_thing(&brief.question)?);
+    if !short.is_empty() {
+        return Ok(short);
+    }
     let short = answer::whole_answer(brief, notes, base, leading, lean);
     let by_heading = is_headed(base) && !tables.has_whole_topic();
     let told = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why) && !short.is_empty();
     // A list of what is asked for tells more than a row that has its name.
     let lists = brief.kind == QuestionKind::List && is_whole_list(brief.kind, notes, base, &short);
-    if by_heading || told || lists { short } else { tables.short_answer(short) }
+    Ok(if by_heading || told || lists { short } else { tables.short_answer(short) })
 }
 
 /// The lines of the short answer.
@@ -403,7 +434,7 @@ fn title(question: &Question, brief: &Brief) -> String {
 }
 
 /// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
-/// source alone says of it is no open point. Who asks for one fact, and gets it (`found_fact`), has not asked for what else is known.
+/// source alone says of it is no open point. Who asks for one fact, and gets it (`found_fact`), or a simple question, has not asked for what else is known.
 fn open_points(
     state: &ResearchState,
     found_fact: bool,
@@ -412,6 +443,7 @@ fn open_points(
 ) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
+    let found_fact = found_fact || state.notes.plan.complexity == Complexity::Simple;
     let plan = state.notes.plan.items();
     // Items of the question are listed one by one; side items are listed together.
     let beside = |coverage_row: &CoverageRow| {
@@ -442,7 +474,7 @@ fn open_points(
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();
-    if !besides.is_empty() && (!found_fact || !out.is_empty()) {
+    if !besides.is_empty() && !found_fact {
         out.push(OpenItem {
             item: None,
             what: words.beside_what.clone(),

@@ -339,7 +339,7 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
     if !question.domains.is_empty() {
         within.push(fill_template(&words.domains, &[("domains", &question.domains.join(", "))]));
     }
-    let mut out = vec![fill_template(&words.out, &[("subject", &all)])];
+    let mut out = Vec::new();
     if !question.not_domains.is_empty() {
         out.push(fill_template(
             &words.out_domains,

@@ -6,6 +6,7 @@ use ibid_core::domain::{
 };
 use ibid_core::{Error, ErrorKind, Result};
 
+use super::asked_years::asked_years;
 use super::instructions::leaves_out_sources;
 use super::intake;
 use super::lexicon::{has_phrase, sentence_case, spaced};
@@ -92,6 +93,8 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     let room = if skip == 1 { 5 } else { MAX_ITEMS };
     let facets = if is_choice(brief, &a, &b)? {
         words.facets_of_choice()
+    } else if brief.kind == QuestionKind::Open && asked_years(&brief.question).is_some() {
+        words.facets_of_history()
     } else {
         words.facets_of(brief.kind)
     };
@@ -212,10 +215,13 @@ pub(crate) fn subject_phrase(brief: &Brief) -> String {
     if let Some([before @ .., last]) = listed.as_deref() {
         return format!("{} and {last}", before.join(", "));
     }
-    match brief.subjects.as_slice() {
+    // "The Aral Sea and 1960" is no subject.
+    let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let subjects: Vec<&String> = brief.subjects.iter().filter(|it| !is_year(it)).collect();
+    match subjects.as_slice() {
         [] => brief.question.clone(),
-        [only] => only.clone(),
-        [first, second, ..] if first.contains(' ') && second.len() < 4 => first.clone(),
+        [only] => (*only).clone(),
+        [first, second, ..] if first.contains(' ') && second.len() < 4 => (*first).clone(),
         [first, second, ..] => format!("{first} and {second}"),
     }
 }

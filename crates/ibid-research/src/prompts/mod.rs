@@ -42,7 +42,6 @@ pub(crate) struct ScopeWords {
     pub(crate) until: String,
     pub(crate) domains: String,
     pub(crate) out_domains: String,
-    pub(crate) out: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,6 +76,11 @@ impl PlanWords {
     /// The facets of a comparison of two things to choose from.
     pub(crate) fn facets_of_choice(&self) -> Vec<(&str, &Facet)> {
         self.facets_named("choice")
+    }
+
+    /// The facets of a question for what happened over some years.
+    pub(crate) fn facets_of_history(&self) -> Vec<(&str, &Facet)> {
+        self.facets_named("history")
     }
 
     fn facets_named(&self, name: &str) -> Vec<(&str, &Facet)> {

@@ -153,6 +153,8 @@ pub struct RunStateView {
     pub best: Option<String>,
     /// The short answer of the report.
     pub answer: Vec<String>,
+    /// Its label, and its confidence with the reasons: a nearest passage is no answer.
+    pub answer_label: Option<(String, String)>,
     /// What the report says before anything else.
     pub notice: Option<&'static str>,
     /// What failed on the way.
@@ -217,6 +219,7 @@ impl RunStateView {
             draft,
             best,
             answer: short_answer(run),
+            answer_label: answer_label(run),
             notice: run.report.as_deref().and_then(one_source_note),
             failures: FailureList::from_events(events, &begun),
             earlier: (first > 0)
@@ -377,6 +380,16 @@ fn short_answer(run: &Run) -> Vec<String> {
     let line = report.answer.iter().filter(|_| report.short.is_empty());
     let short = report.short.iter().map(|claim| claim.text());
     short.chain(line.map(|it| it.text.as_str())).map(single_line).collect()
+}
+
+/// The label of the short answer, and its confidence with the reasons.
+fn answer_label(run: &Run) -> Option<(String, String)> {
+    let report = run.report.as_deref().filter(|it| !it.short.is_empty())?;
+    let why: Vec<String> = report.confidence.why.iter().map(|it| single_line(it)).collect();
+    let level = report.confidence.level.as_str();
+    let sure =
+        if why.is_empty() { level.to_owned() } else { format!("{level}: {}", why.join("; ")) };
+    Some((report.short_answer_label().into_owned(), sure))
 }
 
 /// An error message as a sentence on one line.

@@ -9,7 +9,7 @@ use ibid_core::domain::{OutputMode, ReasoningEffort, Strategy};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize_as;
 use ibid_report::phrases::grouped;
-use ibid_report::plan::{PlanDetails, PlannerAttempt, max_queries, max_rounds, to_prose};
+use ibid_report::plan::{PlanDetails, PlannerAttempt, max_queries, max_rounds, to_short_prose};
 
 /// A plan as text.
 pub(super) struct PlanView(pub(super) PlanDetails);
@@ -55,7 +55,7 @@ impl PlanView {
     pub(super) fn full_text(&self, paint: Palette) -> String {
         let mut out = self.scope(paint);
         out += &format!("\n{}\n", paint.bold("In words"));
-        for paragraph in to_prose(&self.0.brief, &self.0.plan).split("\n\n") {
+        for paragraph in to_short_prose(&self.0.brief, &self.0.plan).split("\n\n") {
             out += &format!("  {paragraph}\n");
         }
         out += &format!("\n{}\n", paint.bold("A complete answer covers"));
@@ -80,11 +80,11 @@ impl PlanView {
     fn scope(&self, paint: Palette) -> String {
         let brief = &self.0.brief;
         let mut out = format!("{}\n\n", paint.bold(&single_line(&brief.question)));
-        out += &format_list("About", &brief.subjects);
-        // The subjects alone say nothing new.
-        let scope: Vec<String> =
-            brief.scope_in.iter().filter(|it| **it != brief.subjects.join(", ")).cloned().collect();
-        out += &format_list("In scope", &scope);
+        // The scope by code begins with the subjects.
+        if brief.scope_in.first() != Some(&brief.subjects.join(", ")) {
+            out += &format_list("About", &brief.subjects);
+        }
+        out += &format_list("In scope", &brief.scope_in);
         out += &format_list("Left out", &brief.scope_out);
         out += &format_list("Key terms", &brief.key_terms);
         out

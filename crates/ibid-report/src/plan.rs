@@ -22,8 +22,52 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     }
 }
 
-/// What the question is about, in how many parts it is answered, and how the search goes on.
+/// The plan as prose above a list of its items, which it does not repeat.
+pub fn to_short_prose(brief: &Brief, plan: &Plan) -> String {
+    if !plan.approach.is_empty() {
+        return to_prose(brief, plan);
+    }
+    format!("{}\n\n{}", summary_prose(brief, plan), writing_prose(&plan.writing))
+}
+
+/// The question, what a complete answer covers, and the first searches.
 fn coverage_prose(brief: &Brief, plan: &Plan) -> String {
+    let size = match plan.complexity {
+        Complexity::Simple => "a small question",
+        Complexity::Moderate => "a question with a few aspects",
+        Complexity::Complex => "a question with many aspects",
+    };
+    let mut out = format!("\"{}\" is {size}", single_line(&brief.question));
+    if !brief.subjects.is_empty() {
+        out += &format!(", about {}", join_with_and(&brief.subjects));
+    }
+    out.push('.');
+    if !brief.scope_out.is_empty() {
+        out += &format!(" Left out: {}.", join_with_and(&brief.scope_out));
+    }
+    let items = plan.items();
+    let things = match items.len() {
+        1 => "one checklist item".to_owned(),
+        n => format!("{n} checklist items"),
+    };
+    out += &format!(" A complete answer covers {things}:");
+    for it in items {
+        out += &format!(" {}", end_sentence(&single_line(&it.asks)));
+    }
+    let first: Vec<String> = if plan.search_tasks.is_empty() {
+        items.iter().map(|item| quoted(&item.query)).collect()
+    } else {
+        plan.search_tasks.iter().map(|search_task| quoted(&search_task.query)).collect()
+    };
+    out += &format!(
+        "\n\nThe search begins with {}; after each round it goes on with what is still open.",
+        join_with_and(&first)
+    );
+    out
+}
+
+/// What the question is about, in how many parts it is answered, and how the search goes on.
+fn summary_prose(brief: &Brief, plan: &Plan) -> String {
     let size = match plan.complexity {
         Complexity::Simple => "This is a small question",
         Complexity::Moderate => "This question has a few aspects",
@@ -77,6 +121,10 @@ fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Val
         "complexity": plan.complexity,
         "multi_query": expand_queries(brief, plan, question.method.breadth)?,
     }))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", single_line(text))
 }
 
 /// `a`, `a and b`, `a, b and c`.

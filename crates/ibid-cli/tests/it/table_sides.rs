@@ -79,3 +79,30 @@ fn the_most_of_several_tables_is_the_most_of_all() {
     let text = told(&[("rivers.csv", rivers)], "Which river is the longest?");
     assert!(text.contains("Short answer.** Tamble – Length: 132 km"), "{text}");
 }
+
+#[test]
+fn a_problem_is_answered_by_its_row() {
+    let page = "# Zarn manual\n\nThe lamp blinks while the machine heats up.\n\n## Troubleshooting\n\n\
+        | Problem | Cause | What to do |\n| --- | --- | --- |\n| Coffee is cold | Machine not warm yet | Wait until the lamp is steady |\n\
+        | Water under the machine | Drip tray full | Empty the drip tray |\n| | Seal is worn | Replace the seal |\n\
+        | Red lamp blinks | Thermostat has tripped | Let it cool for one hour |\n";
+    for (asked, answer) in [
+        ("Why does the red lamp blink?", "Thermostat has tripped"),
+        ("Why is my coffee cold?", "Machine not warm yet"),
+        ("There is water under the machine, what can I do?", "Empty the drip tray"),
+    ] {
+        let text = told(&[("z.md", page)], asked);
+        let short = text.split("Confidence").next().unwrap_or_default();
+        assert!(short.contains("Short answer") && short.contains(answer), "{asked}: {text}");
+        assert!(!short.contains("heats up"), "{text}");
+    }
+}
+
+#[test]
+fn a_thing_that_no_page_names_gets_no_answer() {
+    let text = told(
+        &[("a.md", "# Town\n\nIn July the air in the town reached 38.9 °C.\n")],
+        "How is the weather on Mars?",
+    );
+    assert_eq!(text, "", "{text}");
+}

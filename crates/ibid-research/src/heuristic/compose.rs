@@ -186,15 +186,15 @@ fn answer_or_first(
 }
 
 /// The parts of a question, each with the points that answer it.
-type Parts<'a> = [(ItemId, Vec<RankedPoint<'a>>)];
+type RankedParts<'a> = [(ItemId, Vec<RankedPoint<'a>>)];
 
 /// The short answer to the parts of a question, or else to the whole. What stands under a heading that asks the question answers it before a table, unless a
-/// row has all that it is about; no row says how or why.
+/// row has all that it is about; no other row says how or why.
 fn parts_or_whole<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
     tables: &'a TablePoints,
-    (parts, base, leading): (&Parts<'a>, &[RankedPoint<'a>], &[RankedPoint<'a>]),
+    (parts, base, leading): (&RankedParts<'a>, &[RankedPoint<'a>], &[RankedPoint<'a>]),
     lean: Option<&YesNoTally>,
 ) -> Result<Vec<&'a ClaimCluster>> {
     let short = answer::answer_parts(parts, question_parts::is_of_one_thing(&brief.question)?);
@@ -203,7 +203,8 @@ fn parts_or_whole<'a>(
     }
     let short = answer::whole_answer(brief, notes, base, leading, lean);
     let by_heading = is_headed(base) && !tables.has_whole_topic();
-    let told = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why) && !short.is_empty();
+    let tells = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::Why);
+    let told = tells && !short.is_empty() && !tables.has_whole_topic();
     // A list of what is asked for tells more than a row that has its name.
     let lists = brief.kind == QuestionKind::List && is_whole_list(brief.kind, notes, base, &short);
     Ok(if by_heading || told || lists { short } else { tables.short_answer(short) })

@@ -6,7 +6,7 @@ use crate::prompts::{Phrases, fill_template};
 use crate::thesaurus;
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
-use ibid_core::domain::{Brief, Question, split_sentences};
+use ibid_core::domain::{Brief, Question, QuestionKind, split_sentences};
 
 use super::instructions::without_instructions;
 use super::language::language;
@@ -39,7 +39,7 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     if subjects.is_empty() {
         subjects.push(asked.trim_end_matches(['?', '.', '!']).to_owned());
     }
-    let (scope_in, scope_out) = scope(question, &subjects)?;
+    let (scope_in, scope_out) = scope(question, &subjects, kind)?;
     Ok(Brief {
         sharpened: (asked != whole).then_some(whole),
         question: asked,
@@ -326,8 +326,24 @@ fn resolve_from_dialogue(
     }
 }
 
-fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<String>)> {
-    let words = &prompts::plan_words()?.scope;
+/// What a question of this kind is on, and what it leaves out: the aspects that nobody asks for with it.
+fn scope(
+    question: &Question,
+    subjects: &[String],
+    kind: QuestionKind,
+) -> Result<(Vec<String>, Vec<String>)> {
+    /// Aspects that a reader may miss.
+    const MISSED: [&str; 5] = ["uses", "history", "cost", "risks", "alternatives"];
+    let plan = prompts::plan_words()?;
+    let words = &plan.scope;
+    let planned: Vec<&str> = plan.facets_of(kind).into_iter().map(|facet| facet.0).collect();
+    let asked = question.text.to_lowercase();
+    let missed = MISSED.into_iter().filter(|name| !planned.contains(name));
+    let missed =
+        missed.filter_map(|name| plan.facets.get(name)).map(|it| it.heading.to_lowercase());
+    let missed: Vec<String> = missed
+        .filter(|heading| !heading.split(' ').any(|word| word.len() > 3 && asked.contains(word)))
+        .collect();
     let all = subjects.join(", ");
     let mut within = vec![fill_template(&words.within, &[("subject", &all)])];
     if let Some(date) = &question.since {
@@ -339,7 +355,8 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
     if !question.domains.is_empty() {
         within.push(fill_template(&words.domains, &[("domains", &question.domains.join(", "))]));
     }
-    let mut out = Vec::new();
+    let mut out = vec![missed.join(", ")];
+    out.retain(|text| !text.is_empty() && kind != QuestionKind::Open);
     if !question.not_domains.is_empty() {
         out.push(fill_template(
             &words.out_domains,

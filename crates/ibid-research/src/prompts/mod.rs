@@ -3,6 +3,7 @@
 //! The text is in the files beside this one; here it gets its types.
 mod languages;
 mod phrase_set;
+mod table_words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 
 pub(crate) use languages::{LanguageWords, language_words};
 pub(crate) use phrase_set::PhraseSet;
+pub(crate) use table_words::{MeasureWords, TableWords, table_words};
 
 use crate::ask::template::one_line;
 use ibid_core::domain::QuestionKind;
@@ -362,55 +364,6 @@ pub(crate) fn context_line(context: Option<&str>) -> Result<String> {
 pub(crate) fn plan_words() -> Result<&'static PlanWords> {
     static WORDS: OnceLock<std::result::Result<PlanWords, String>> = OnceLock::new();
     parse_toml(&WORDS, include_str!("plan.toml"), "plan.toml")
-}
-
-/// What a question asks of a table.
-#[derive(Debug, Deserialize)]
-pub(crate) struct TableWords {
-    pub(crate) property_columns: BTreeSet<String>,
-    pub(crate) value_columns: BTreeSet<String>,
-    pub(crate) all_rows: BTreeSet<String>,
-    pub(crate) generic: BTreeSet<String>,
-    pub(crate) summaries: BTreeSet<String>,
-    pub(crate) advertisements: BTreeSet<String>,
-    pub(crate) over_time: BTreeSet<String>,
-    /// Words for the row with the most of a column, each with the measure that it names, or with none.
-    pub(crate) most: BTreeMap<String, String>,
-    pub(crate) least: BTreeMap<String, String>,
-    pub(crate) measures: BTreeMap<String, MeasureWords>,
-    /// The stems of the columns that such a word means where the question names none.
-    pub(crate) meant_columns: BTreeMap<String, BTreeSet<String>>,
-    pub(crate) running: RunningWords,
-    pub(crate) lines: ExtremeLines,
-}
-
-words!(
-    /// Stems of a question for what something costs to run, and of a column that says so.
-    RunningWords { asks: BTreeSet<String>, names: BTreeSet<String> }
-);
-
-words!(
-    /// How the row with the most or the least of a column is told.
-    ExtremeLines { most: String, least: String, most_per: String, least_per: String }
-);
-
-/// A measure that a column of a table can hold.
-#[derive(Debug, Deserialize)]
-pub(crate) struct MeasureWords {
-    pub(crate) heading: String,
-    /// Words of a question for it.
-    pub(crate) asks: BTreeSet<String>,
-    /// Stems of the words of a column that holds it.
-    pub(crate) names: BTreeSet<String>,
-    pub(crate) units: BTreeSet<String>,
-    /// Whether its units alone do not tell it from other measures.
-    pub(crate) named: bool,
-}
-
-/// The contents of `tables.toml`.
-pub(crate) fn table_words() -> Result<&'static TableWords> {
-    static WORDS: OnceLock<std::result::Result<TableWords, String>> = OnceLock::new();
-    parse_toml(&WORDS, include_str!("tables.toml"), "tables.toml")
 }
 
 /// The contents of `phrases.toml`.

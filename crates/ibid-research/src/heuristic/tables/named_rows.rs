@@ -10,6 +10,8 @@ use ibid_core::domain::words::{Number, numbers};
 
 /// Share of what a question is about that a row has which it does not name.
 const MIN_WORDS_SHARE: f32 = 0.6;
+/// The share of a row on the problem that the question is about: it answers before any sentence.
+const PROBLEM_SHARE: f32 = 1.1;
 /// The least number of stems of the question that such a row has.
 const MIN_ROW_STEMS: usize = 3;
 
@@ -18,8 +20,14 @@ pub(super) fn named_rows(view: &TableView<'_>, request: &TableRequest) -> Vec<Ro
     let rows = 0..view.table.rows.len();
     let named: Vec<RowLine> = rows
         .clone()
-        .filter(|row| view.label(*row).is_some_and(|label| is_named(view, request, label)))
-        .filter_map(|row| whole_row(view, request, row, 1.0))
+        .filter_map(|row| {
+            let named = || view.label(row).is_some_and(|label| is_named(view, request, label));
+            let share = match is_asked_problem(view, request, row) {
+                true => PROBLEM_SHARE,
+                false => named().then_some(1.0)?,
+            };
+            whole_row(view, request, row, share)
+        })
         .collect();
     if !named.is_empty() || view.table.header.is_empty() {
         return named;
@@ -84,6 +92,14 @@ fn is_named(view: &TableView<'_>, request: &TableRequest, label: &str) -> bool {
     // A range says only who or what is meant: what is told of it must be asked for, too.
     let asks = view.matter.iter().any(|stem| has(stem) && !own.contains(stem));
     named || asks && request.amounts.iter().any(|asked| is_within(label, asked))
+}
+
+/// Whether the question has all words of the problem of a row: "Why does the red lamp blink?" has those of "Red lamp blinks".
+fn is_asked_problem(view: &TableView<'_>, request: &TableRequest, row: usize) -> bool {
+    let column = stems(&view.names[0]);
+    !view.table.header.is_empty()
+        && column.iter().any(|stem| request.words.problems.contains(stem))
+        && view.table.cell(view.page, row, 0).is_some_and(|cell| request.has_words(cell))
 }
 
 /// Whether a name is a code: one word with a letter and a digit.

@@ -216,6 +216,12 @@ impl TableRequest {
         own.iter().any(|stem| self.asked.contains(stem) && !self.sides.contains(stem))
     }
 
+    /// Whether the question has all content words of a text.
+    pub(super) fn has_words(&self, text: &str) -> bool {
+        let own = content_stems(text);
+        !own.is_empty() && own.iter().all(|stem| self.asked.contains(stem))
+    }
+
     /// How many words of the question an attribute has.
     pub(super) fn common_words(&self, attribute: &str) -> usize {
         stems(attribute).intersection(&self.asked).count()

@@ -18,7 +18,7 @@ const MAX_SHORT_ROWS: usize = 3;
 const MAX_SHORT_WORDS: usize = 60;
 /// Maximum number of rows among the findings.
 const MAX_FINDING_ROWS: usize = 3;
-/// The score of a row with all that a question is about, or that the question names.
+/// The score of a row with all that a question is about, or that the question names; a row on its problem has a higher one.
 const WHOLE_TOPIC_SCORE: f32 = 0.9;
 /// Share of the best row's score that another one must have beside it.
 const MIN_SCORE_SHARE: f32 = 0.9;
@@ -123,7 +123,8 @@ impl TablePoints {
         let answers = |it: &&ClaimCluster| measured(it) && on_subject(it) && on_matter(it);
         // Rows with years tell how a figure went on better than a sentence on one of them.
         let by_row = request.extreme.is_some() || request.years.is_some();
-        let leads = by_row || !sentences.iter().any(answers);
+        let on_problem = self.points.first().is_some_and(|it| it.score > WHOLE_TOPIC_SCORE);
+        let leads = by_row || on_problem || !sentences.iter().any(answers);
         if !self.kinds.is_empty() {
             return fitting(&self.kinds, 0);
         }

@@ -36,6 +36,7 @@ mod folder;
 mod guard;
 mod handbook;
 mod heading_pages;
+mod judged_things;
 mod judging;
 mod linear;
 mod live;

@@ -17,6 +17,7 @@ use ibid_core::domain::words::{Token, content_stems, is_stop_word, numbers, stem
 
 use super::advice::is_told_of_others;
 use super::amount::quantity_fit;
+use super::asked_facet::asked_facet_name;
 use super::calendar::{
     WEEKDAYS, names_day_or_month, names_month, names_weekday, times_of_day_at, years,
 };
@@ -85,20 +86,6 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
 /// The facet that a question names: "history" of "what is the history of green roofs?"
 fn asked_facet<'w>(asked: &str, words: &'w PlanWords) -> Option<&'w Facet> {
     words.facets.get(asked_facet_name(asked)?)
-}
-
-/// The name of that facet, which is its noun.
-pub(crate) fn asked_facet_name(asked: &str) -> Option<&'static str> {
-    const NAMED: [&str; 7] =
-        ["history", "mechanism", "uses", "limits", "risks", "drawbacks", "alternatives"];
-    let asked = super::lexicon::spaced(asked);
-    let (before, _) = asked.split_once(" of ")?;
-    let verb = |it: &str| before.strip_prefix(it);
-    let noun = [" what is the ", " what are the ", " what was the ", " what were the "]
-        .into_iter()
-        .find_map(verb)?;
-    // "The legal limit" is none of the limits.
-    (!noun.contains(' ')).then(|| NAMED.into_iter().find(|name| stem(name) == stem(noun)))?
 }
 
 /// How well the sentence fits a facet, 0 to 1.

@@ -3,6 +3,7 @@ pub(crate) mod advice;
 mod amount;
 pub(crate) mod answer;
 pub(crate) mod answer_shape;
+mod asked_facet;
 pub(crate) mod asked_fact;
 mod asked_head;
 mod asked_years;

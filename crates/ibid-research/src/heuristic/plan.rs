@@ -6,6 +6,7 @@ use ibid_core::domain::{
 };
 use ibid_core::{Error, ErrorKind, Result};
 
+use super::asked_facet::judged_facet;
 use super::asked_years::asked_years;
 use super::instructions::leaves_out_sources;
 use super::intake;
@@ -67,7 +68,10 @@ fn aspect_facet(part: &str) -> Result<Option<&'static Facet>> {
 /// The item for one part of the question.
 pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> ChecklistItem {
     let own = intake::subjects(part);
-    let heading = sentence_case(part.trim_end_matches(['?', '.', ' ']));
+    let heading = part.trim_end_matches(['?', '.', ' ']);
+    // "Benefits of green roofs".
+    let judged = heading.strip_prefix("What are the ").filter(|_| judged_facet(part).is_some());
+    let heading = sentence_case(judged.unwrap_or(heading));
     // A later part often leaves out the subject.
     let anchor = brief.subjects.first().cloned().unwrap_or_default();
     let query = if part.contains(anchor.as_str()) || anchor.is_empty() {

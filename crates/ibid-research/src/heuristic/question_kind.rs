@@ -5,6 +5,7 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{content_stems, is_stop_word, tokens};
 
+use super::asked_facet::judged_facet;
 use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
 /// Verbs that come before the subject of a question; its verb follows the subject.
@@ -37,6 +38,10 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     }
     if opens(&q.auxiliaries) {
         return yes_no_kind(&whole, words);
+    }
+    // What speaks for something has other words than "benefits", and is no list of names.
+    if judged_facet(asked).is_some() {
+        return QuestionKind::Open;
     }
     let by_opening = [
         (&q.when, QuestionKind::When),

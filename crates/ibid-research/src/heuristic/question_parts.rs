@@ -89,6 +89,16 @@ fn lacks_subject(part: &str) -> bool {
     matches!(verb.text.as_str(), "is" | "are") && (next.text == "also" || is_participle)
 }
 
+/// Aspects that are opposites.
+const OPPOSITES: [(&str, &str); 6] = [
+    ("pros", "cons"),
+    ("benefits", "drawbacks"),
+    ("benefits", "risks"),
+    ("benefits", "disadvantages"),
+    ("advantages", "disadvantages"),
+    ("strengths", "weaknesses"),
+];
+
 /// "The pros and cons, costs and risks of X" as "Pros and cons of X", "Costs of X" and "Risks of X". `None` where the list has
 /// no comma or a word that names no aspect.
 fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
@@ -101,6 +111,16 @@ fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
     let opening =
         words.question.aspect_openings.iter().find_map(|it| list.strip_prefix(it.as_str()));
     let list = opening.unwrap_or(list).trim_start().trim_start_matches("the ");
+    // What speaks for something and what speaks against it are told apart.
+    if let Some((one, other)) = list.split_once(" and ")
+        && OPPOSITES.contains(&(one, other))
+        && !subject.is_empty()
+    {
+        return Some(vec![
+            format!("What are the {one} of {subject}"),
+            format!("What are the {other} of {subject}"),
+        ]);
+    }
     if !list.contains(',') || subject.is_empty() {
         return None;
     }

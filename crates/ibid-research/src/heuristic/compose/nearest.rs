@@ -1,6 +1,7 @@
 //! Whether a short answer is only near the question.
 use crate::heuristic::amount::{amounts, answers_ratio_of_named, is_beside_another, lacks_ratio};
 use crate::heuristic::answer_shape::asks_for_fact;
+use crate::heuristic::asked_facet::judged_facet;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::dimension::Dimension;
 use crate::heuristic::enumeration::excludes;
@@ -11,7 +12,8 @@ use crate::heuristic::sentence::has_number;
 use crate::prompts;
 use crate::thresholds::{
     DIRECT_ANSWER_PROBABILITY, MIN_ALL_WORDS, MIN_ANSWER_PROBABILITY, MIN_DEFINITION_FIT,
-    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, OTHER_ASPECT_SURE,
+    MIN_MEASURED_WORDS, MIN_PLAIN_FORM_FIT, MIN_UNKNOWN_THING_PROBABILITY, ONE_CUE_FIT,
+    OTHER_ASPECT_SURE,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{stem, tokens};
@@ -47,8 +49,13 @@ fn says_all(
     let defines = brief.kind == QuestionKind::Definition
         && best.fit >= MIN_DEFINITION_FIT
         && scorer.begins_with_subject(&best.point.text);
+    // What it reduces speaks for a green roof, in whatever words.
+    let judges = brief.kind == QuestionKind::Open
+        && best.fit >= ONE_CUE_FIT
+        && judged_facet(&brief.question).is_some();
     best.states_fact
         || defines
+        || judges
         || asks_for_fact(brief.kind)
             && (is_ratio || best.fit >= MIN_PLAIN_FORM_FIT)
             && texts.iter().any(|text| scorer.word_relevance(text) >= least)

@@ -7,7 +7,8 @@ use crate::thresholds::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use crate::heuristic::answer_shape::{asked_facet_name, asks_recurring_time};
+use crate::heuristic::answer_shape::asks_recurring_time;
+use crate::heuristic::asked_facet::asked_facet_name;
 use crate::heuristic::asked_fact::{FactQuestion, QualifiedName, StatedFact};
 use crate::heuristic::asked_head::{asked_head, asked_noun};
 use crate::heuristic::calendar::dates_at;

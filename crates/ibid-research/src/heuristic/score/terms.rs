@@ -3,6 +3,7 @@ use crate::prompts;
 use crate::thresholds::{ASPECT_VERB_WEIGHT, QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
 use std::collections::HashMap;
 
+use crate::heuristic::asked_facet::{facet_alias, judged_facet};
 use crate::heuristic::asked_head::asked_head;
 use crate::heuristic::asked_years::only_asks;
 use crate::heuristic::intake::{asked_verb, content_weight, is_weak};
@@ -25,7 +26,9 @@ pub(super) fn terms_of(
     terms: &[String],
 ) -> Vec<WeightedTerm> {
     let mut found: Vec<WeightedTerm> = Vec::new();
-    let only_asks = only_asks(text);
+    let (asks_years, judged) = (only_asks(text), judged_facet(text));
+    let only_asks =
+        |word: &str| asks_years(word) || judged.is_some() && facet_alias(word).is_some();
     let text = &*thesaurus::single_words(text);
     for token in tokens(text) {
         let weight = content_weight(text, &token);

@@ -17,6 +17,8 @@ const LINE_LABELS: usize = 5;
 /// Number of characters of a label and of a figure that fit beside each other on a narrow screen.
 const LABEL_CHARS: usize = 26;
 const FIGURE_CHARS: usize = 20;
+/// A longer unit is told by the heading alone.
+const MAX_SHOWN_UNIT: usize = 8;
 /// The least width of a bar, of 100.
 const MIN_BAR: f64 = 0.4;
 
@@ -127,12 +129,19 @@ fn figure_text(point: &ChartPoint) -> String {
     single_line(&format!("{}: {}{}", point.label, point.text, computed.unwrap_or_default()))
 }
 
+/// A figure without a long unit that the heading of the chart tells.
+fn without_unit<'a>(chart: &Chart, figure: &'a str) -> &'a str {
+    let bare = figure.strip_suffix(chart.unit.as_str()).map(str::trim_end);
+    let is_long = chart.unit.chars().count() > MAX_SHOWN_UNIT;
+    bare.filter(|bare| is_long && !bare.is_empty()).unwrap_or(figure)
+}
+
 /// A row: the label, the figure, and below them the bar or the range.
 fn row_shapes(chart: &Chart, point: &ChartPoint, nth: u32) -> Vec<ChartShape> {
     let top = ROW * nth;
     let shown = point.converted.as_ref().unwrap_or(&point.text);
     let mark = if point.converted.is_some() { "≈ " } else { "" };
-    let figure = format!("{mark}{shown}");
+    let figure = format!("{mark}{}", without_unit(chart, shown));
     // Each may have the room that the other leaves.
     let room = LABEL_CHARS + FIGURE_CHARS;
     let for_figure = room.saturating_sub(point.label.chars().count()).max(FIGURE_CHARS);

@@ -105,6 +105,14 @@ pub struct ComparisonCell {
     pub converted: Option<String>,
 }
 
+impl ComparisonCell {
+    /// Whether it stays on one line.
+    pub fn is_short(&self) -> bool {
+        const SHORT: usize = 24;
+        self.figures.iter().all(|it| it.text.chars().count() <= SHORT)
+    }
+}
+
 /// A section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionView {

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Citation, Confidence, Conflict, Coverage, CoverageRow, EvidenceId, EvidenceStore, ItemId,
-    OpenItem, OutputMode, Plan, Report, YesNo,
+    Citation, Complexity, Confidence, Conflict, Coverage, CoverageRow, EvidenceId, EvidenceStore,
+    ItemId, OpenItem, OutputMode, Plan, Report, YesNo,
 };
 
 use super::draft::ReportDraft;
@@ -151,6 +151,10 @@ fn report_lost_sections(report: &mut Report, plan: &Plan, said: &CitedStatements
                 beside.push(heading);
             }
         }
+    }
+    // Who asks a simple question has not asked what else is known; the coverage tells it.
+    if plan.complexity == Complexity::Simple {
+        return Ok(());
     }
     list_beside(&mut report.open, beside)
 }

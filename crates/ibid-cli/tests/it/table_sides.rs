@@ -106,3 +106,11 @@ fn a_thing_that_no_page_names_gets_no_answer() {
     );
     assert_eq!(text, "", "{text}");
 }
+
+#[test]
+fn a_difference_is_answered_with_both_figures_and_nothing_that_nobody_asked() {
+    let text = told(&[("l.md", LAKES)], "How much deeper is Lake Arl than Lake Carn?");
+    assert!(text.contains("Lake Arl – Greatest depth: 212 m"), "{text}");
+    assert!(text.contains("Lake Carn – Greatest depth: 154 m"), "{text}");
+    assert!(!text.contains("Also searched for"), "{text}");
+}

@@ -59,6 +59,8 @@ pub(crate) struct TableRequest {
     pub(super) extreme: Option<Extreme>,
     /// Stems of the columns that "longest" or "largest" means.
     pub(super) extreme_names: BTreeSet<String>,
+    /// Whether it asks what costs the least, or the most, to run.
+    pub(super) asks_to_run: bool,
     /// Whether it asks for an amount per something.
     asks_rate: bool,
     /// What the most is counted by: "per euro".
@@ -133,8 +135,14 @@ impl TableRequest {
         let asks = |it: &MeasureWords| {
             asked.iter().any(|word| it.asks.contains(word) && Some(word.as_str()) != per)
         };
-        let (sides, general_side) = match brief.kind {
-            QuestionKind::Comparison => sides(brief),
+        let differing = differing_sides(&brief.question).map(|(one, other)| Brief {
+            question: format!("Compare {one} and {other}"),
+            kind: QuestionKind::Comparison,
+            ..brief.clone()
+        });
+        let (sides, general_side) = match (brief.kind, &differing) {
+            (_, Some(differing)) => sides(differing),
+            (QuestionKind::Comparison, None) => sides(brief),
             _ => (Vec::new(), None),
         };
         let years = YearSpan::asked(&asked, words);
@@ -152,7 +160,11 @@ impl TableRequest {
                 topic.remove(&stem(word));
             }
         }
-        if words.running.asks.iter().any(|stem| topic.contains(stem)) && extreme.is_some() {
+        let of_cost = named("cost") || words.measures.get("cost").is_some_and(|it| asks(it));
+        let asks_to_run = extreme.is_some()
+            && of_cost
+            && asked.iter().any(|word| words.running.asks.contains(&stem(word)));
+        if asks_to_run {
             topic.retain(|stem| !words.running.asks.contains(stem));
         }
         let mut subject = stems(brief.subjects.first().map_or("", String::as_str));
@@ -175,6 +187,7 @@ impl TableRequest {
             subject,
             measures,
             extreme: extreme.map(|it| it.0),
+            asks_to_run,
             extreme_names: extreme
                 .and_then(|it| words.meant_columns.get(it.1))
                 .cloned()
@@ -227,11 +240,6 @@ impl TableRequest {
         stems(attribute).intersection(&self.asked).count()
     }
 
-    /// Whether it asks what something costs to run.
-    pub(super) fn asks_to_run(&self) -> bool {
-        self.words.running.asks.iter().any(|stem| self.asked.contains(stem))
-    }
-
     /// Whether an attribute is what something costs to run.
     pub(super) fn is_running(&self, attribute: &str) -> bool {
         let own = stems(attribute);
@@ -258,6 +266,16 @@ impl TableRequest {
     pub(super) fn topic_share(&self, stems: &BTreeSet<String>) -> f32 {
         self.topic.intersection(stems).count() as f32 / self.topic.len().max(1) as f32
     }
+}
+
+/// The things whose difference a question asks for: "How much heavier is A than B?"
+fn differing_sides(question: &str) -> Option<(&str, &str)> {
+    let text = question.trim_end_matches(['?', '.', ' ']);
+    text.get(..9).filter(|opening| opening.eq_ignore_ascii_case("how much "))?;
+    let (before, other) = text.split_once(" than ")?;
+    let verbs = [" is ", " are ", " was ", " were "];
+    let one = verbs.iter().find_map(|verb| before.split_once(verb))?.1;
+    (!one.is_empty() && !other.is_empty()).then_some((one, other))
 }
 
 /// A word of each side of a comparison that tells it from the others, and which of two sides has only words of the other one.

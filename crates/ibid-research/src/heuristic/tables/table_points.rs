@@ -136,7 +136,8 @@ impl TablePoints {
             let own = stems(&it.text);
             request.sides.iter().filter(|side| own.contains(*side)).count() > 1
         };
-        if request.sides.len() > 1 && self.points.len() > 1 && !sentences.iter().any(names_sides) {
+        let told = self.points.len() > 1 || self.points.iter().any(|it| names_sides(&it));
+        if request.sides.len() > 1 && told && !sentences.iter().any(names_sides) {
             return fitting(self.points_by_side(), 0);
         }
         let said = sentences.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -225,7 +226,8 @@ impl TablePoints {
     }
 }
 
-/// Of the first rows of several tables, keeps those that are first among them all, where their figures can be compared.
+/// Of the first rows of several tables, keeps those that are first among them all, where their figures can be compared: a price is not
+/// compared with a deposit.
 fn keep_first_of_all(request: &TableRequest, points: &mut Vec<ClaimCluster>) {
     let Some(extreme) = request.extreme.filter(|_| request.per.is_none() && points.len() > 1)
     else {
@@ -236,6 +238,11 @@ fn keep_first_of_all(request: &TableRequest, points: &mut Vec<ClaimCluster>) {
     else {
         return;
     };
+    let attributes: Vec<BTreeSet<String>> =
+        points.iter().map(|it| stems(told_attribute(&it.text))).collect();
+    if attributes.iter().any(|it| it.is_disjoint(&attributes[0])) {
+        return;
+    }
     let Some(ConvertedColumn { quantities, .. }) = align(&figures, "") else { return };
     let leads = |own: &Quantity| {
         quantities.iter().all(|other| match extreme {
@@ -245,6 +252,12 @@ fn keep_first_of_all(request: &TableRequest, points: &mut Vec<ClaimCluster>) {
     };
     let mut kept = quantities.iter().map(leads);
     points.retain(|_| kept.next().unwrap_or(true));
+}
+
+/// "Price" of "Cork – Price: 0.30 €, the lowest figure of its column."
+fn told_attribute(text: &str) -> &str {
+    let behind = text.rsplit_once(" – ").map_or(text, |it| it.1);
+    behind.split_once(": ").map_or(behind, |it| it.0)
 }
 
 /// The figure of "Cork – Price: 0.30 €, the lowest figure of its column."

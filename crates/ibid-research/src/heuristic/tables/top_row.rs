@@ -104,14 +104,14 @@ fn extreme_column<'v>(view: &'v TableView<'_>, request: &TableRequest) -> Option
         let cell = &it.cells[0];
         let words = request.common_words(cell.attribute) as f32;
         // The cheapest has the lowest price, and not the lowest costs a year.
-        let runs = words == 0.0 && !request.asks_to_run() && request.is_running(cell.attribute);
+        let runs = words == 0.0 && !request.asks_to_run && request.is_running(cell.attribute);
         view.topic_share(request, cell) + request.topic_share(&stems(cell.attribute)) + words
             - if runs { 0.5 } else { 0.0 }
     };
     let columns = view.keys..view.table.columns();
     let columns: Vec<FigureColumn<'_>> = columns
         .filter_map(|column| figure_column(view, column))
-        .filter(|it| !request.asks_to_run() || request.is_running(it.cells[0].attribute))
+        .filter(|it| !request.asks_to_run || request.is_running(it.cells[0].attribute))
         .collect();
     let asked = columns.iter().filter(|it| asks(it));
     let best = asked.reduce(|best, it| if rank(it) > rank(best) { it } else { best });

@@ -135,13 +135,8 @@ impl TableRequest {
         let asks = |it: &MeasureWords| {
             asked.iter().any(|word| it.asks.contains(word) && Some(word.as_str()) != per)
         };
-        let differing = differing_sides(&brief.question).map(|(one, other)| Brief {
-            question: format!("Compare {one} and {other}"),
-            kind: QuestionKind::Comparison,
-            ..brief.clone()
-        });
-        let (sides, general_side) = match (brief.kind, &differing) {
-            (_, Some(differing)) => sides(differing),
+        let (sides, general_side) = match (brief.kind, differing_sides(&brief.question)) {
+            (_, Some((one, other))) => sides(&comparison_of(brief, one, other)),
             (QuestionKind::Comparison, None) => sides(brief),
             _ => (Vec::new(), None),
         };
@@ -160,7 +155,7 @@ impl TableRequest {
                 topic.remove(&stem(word));
             }
         }
-        let of_cost = named("cost") || words.measures.get("cost").is_some_and(|it| asks(it));
+        let of_cost = named("cost") || words.measures.get("cost").is_some_and(asks);
         let asks_to_run = extreme.is_some()
             && of_cost
             && asked.iter().any(|word| words.running.asks.contains(&stem(word)));
@@ -276,6 +271,12 @@ fn differing_sides(question: &str) -> Option<(&str, &str)> {
     let verbs = [" is ", " are ", " was ", " were "];
     let one = verbs.iter().find_map(|verb| before.split_once(verb))?.1;
     (!one.is_empty() && !other.is_empty()).then_some((one, other))
+}
+
+/// The brief of a comparison of two things.
+fn comparison_of(brief: &Brief, one: &str, other: &str) -> Brief {
+    let question = format!("Compare {one} and {other}");
+    Brief { question, kind: QuestionKind::Comparison, ..brief.clone() }
 }
 
 /// A word of each side of a comparison that tells it from the others, and which of two sides has only words of the other one.

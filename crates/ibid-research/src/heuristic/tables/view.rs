@@ -175,6 +175,9 @@ impl<'p> TableView<'p> {
 
     /// How many sides of a comparison the table has figures of.
     pub(super) fn sides(&self, request: &TableRequest) -> usize {
+        if request.sides.is_empty() {
+            return 0;
+        }
         let figures = self.figures();
         let sides = figures.iter().filter_map(|it| self.side(request, it));
         sides.collect::<BTreeSet<usize>>().len()

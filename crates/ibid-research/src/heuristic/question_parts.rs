@@ -4,6 +4,7 @@ use ibid_core::Result;
 use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
+use super::asked_facet::facet_alias;
 use super::lexicon::{is_done_participle, is_verb, sentence_case};
 
 /// Words of a later part for what an earlier part names.
@@ -89,16 +90,6 @@ fn lacks_subject(part: &str) -> bool {
     matches!(verb.text.as_str(), "is" | "are") && (next.text == "also" || is_participle)
 }
 
-/// Aspects that are opposites.
-const OPPOSITES: [(&str, &str); 6] = [
-    ("pros", "cons"),
-    ("benefits", "drawbacks"),
-    ("benefits", "risks"),
-    ("benefits", "disadvantages"),
-    ("advantages", "disadvantages"),
-    ("strengths", "weaknesses"),
-];
-
 /// "The pros and cons, costs and risks of X" as "Pros and cons of X", "Costs of X" and "Risks of X". `None` where the list has
 /// no comma or a word that names no aspect.
 fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
@@ -113,7 +104,8 @@ fn listed_aspects(asked: &str, words: &Phrases) -> Option<Vec<String>> {
     let list = opening.unwrap_or(list).trim_start().trim_start_matches("the ");
     // What speaks for something and what speaks against it are told apart.
     if let Some((one, other)) = list.split_once(" and ")
-        && OPPOSITES.contains(&(one, other))
+        && facet_alias(one) == Some("benefits")
+        && (other == "risks" || facet_alias(other) == Some("drawbacks"))
         && !subject.is_empty()
     {
         return Some(vec![

@@ -1,6 +1,7 @@
 //! The unit that a question asks for, and the figures of sentences in it: "How heavy is it in pounds per square foot?"
 //!
 //! A wrong conversion is worse than none, so a figure is read only where it stands by itself with the whole of its unit.
+use super::quantity::{rounded, tells_difference};
 use super::units::Unit;
 use crate::heuristic::language::confident_language;
 use ibid_core::domain::words::{stem, tokens};
@@ -68,13 +69,6 @@ const MONEY: [&str; 12] = [
 /// Units that are also said of an order or of an age: "who came in second", "the longest in decades".
 const NO_ASKED_UNITS: [&str; 9] =
     ["second", "minute", "hour", "day", "week", "month", "year", "decade", "decades"];
-/// Stems of words that make degrees a difference: 5 °C warmer is 9 °F warmer, and not 41 °F.
-const DIFFERENCES: [&str; 30] = [
-    "accur", "accuraci", "anomali", "chang", "colder", "cooler", "cool", "decreas", "deviat",
-    "differ", "drop", "error", "fall", "fell", "fluctuat", "hotter", "increas", "margin", "more",
-    "less", "reduc", "reduct", "rise", "risen", "rose", "swing", "toler", "vari", "warm", "warmer",
-];
-
 /// The unit that a question asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AskedUnit {
@@ -134,11 +128,11 @@ pub(crate) fn asked_unit(question: &str) -> Option<AskedUnit> {
         return None;
     };
     let in_pounds = tokens(&unit.text).iter().any(|word| matches!(&*word.text, "pound" | "pounds"));
-    if in_pounds && (has(&MONEY) || question.contains('£')) {
+    if in_pounds && is_on_money(question) {
         return None;
     }
     let asked = Some(second.to_owned()).filter(|_| how_much);
-    let is_difference = has_difference(question);
+    let is_difference = tells_difference(question);
     Some(AskedUnit { unit, asked, is_difference })
 }
 
@@ -148,18 +142,18 @@ impl AskedUnit {
     pub(crate) fn conversions(&self, text: &str, is_english: bool) -> Vec<String> {
         let foreign = !is_english || confident_language(text).is_some_and(|code| code != "en");
         let of_mass = self.unit.dimensions.contains_key("mass");
-        let in_pounds = of_mass && !MONEY.iter().any(|word| text.contains(word));
+        let in_pounds = of_mass && !is_on_money(text);
         let (mut found, parts) = figures(text, foreign, in_pounds);
         found.retain(|it| it.unit.dimensions == self.unit.dimensions);
         // Half of "20 by 30 m" would be told as the whole.
         if parts.iter().any(|unit| unit.dimensions == self.unit.dimensions) {
             return Vec::new();
         }
-        if found.iter().any(|it| self.is_unit_of(it)) {
+        if found.iter().any(|it| it.unit.is_same(&self.unit)) {
             return Vec::new();
         }
         let scale = self.unit.zero > 0.0;
-        if scale && (self.is_difference || has_difference(text)) {
+        if scale && (self.is_difference || tells_difference(text)) {
             return Vec::new();
         }
         let asked = self.asked.as_deref().map(stem);
@@ -176,11 +170,6 @@ impl AskedUnit {
         found.iter().map(|it| self.equation(it)).collect()
     }
 
-    fn is_unit_of(&self, it: &SentenceFigure<'_>) -> bool {
-        it.unit.factor.to_bits() == self.unit.factor.to_bits()
-            && it.unit.zero.to_bits() == self.unit.zero.to_bits()
-    }
-
     fn converted(&self, it: &SentenceFigure<'_>, figure: f64) -> f64 {
         it.unit.convert(figure, &self.unit)
     }
@@ -188,7 +177,7 @@ impl AskedUnit {
     fn equation(&self, it: &SentenceFigure<'_>) -> String {
         let (low, high) = (self.converted(it, it.low), self.converted(it, it.high));
         let digits = it.digits.saturating_add(1).clamp(3, 5);
-        let (low_text, high_text) = (rounded(low, digits), rounded(high, digits));
+        let (low_text, high_text) = (written(low, digits), written(high, digits));
         let is_exact = |text: &str, figure: f64| {
             let plain = text.replace(',', "").replace('−', "-");
             plain.parse::<f64>().is_ok_and(|told| (told - figure).abs() <= 1e-9 * figure.abs())
@@ -227,6 +216,10 @@ fn unit_at(words: &[&str]) -> Option<(Unit, usize)> {
     })
 }
 
+fn is_on_money(text: &str) -> bool {
+    text.contains('£') || tokens(text).iter().any(|word| MONEY.contains(&word.text.as_str()))
+}
+
 /// `text` with "lb" for pounds.
 fn in_pounds(text: &str) -> String {
     let said = text.split(' ').map(|word| match word.to_lowercase().as_str() {
@@ -234,11 +227,6 @@ fn in_pounds(text: &str) -> String {
         _ => word,
     });
     said.collect::<Vec<_>>().join(" ")
-}
-
-fn has_difference(text: &str) -> bool {
-    text.contains('±')
-        || tokens(text).iter().any(|word| DIFFERENCES.contains(&stem(&word.text).as_str()))
 }
 
 /// The figures of a text that stand by themselves, each with its whole unit, and the units of those that do not. In a text that may not be
@@ -395,16 +383,11 @@ fn word_behind(text: &str, of_scale: bool) -> Option<&str> {
     (!joined).then_some(next)
 }
 
-/// A figure with so many significant digits, without zeros at its end and with commas between thousands.
-fn rounded(figure: f64, digits: i32) -> String {
-    if figure.abs() < f64::MIN_POSITIVE {
-        return "0".to_owned();
-    }
-    let decimals = digits - 1 - figure.abs().log10().floor() as i32;
-    let scale = 10_f64.powi(decimals);
-    let told = (figure.abs() * scale).round() / scale;
-    let text = format!("{told:.*}", decimals.clamp(0, 12) as usize);
-    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
+/// A figure with so many significant digits and commas between its thousands.
+fn written(figure: f64, digits: i32) -> String {
+    let text = rounded(figure.abs(), digits);
+    let (whole, decimals) =
+        text.split_once('.').map_or((&*text, ""), |it| (it.0, &text[it.0.len()..]));
     let mut out = String::new();
     for (nth, digit) in whole.chars().enumerate() {
         if nth > 0 && whole.len() > 4 && (whole.len() - nth).is_multiple_of(3) {
@@ -412,11 +395,7 @@ fn rounded(figure: f64, digits: i32) -> String {
         }
         out.push(digit);
     }
-    let decimals = decimals.trim_end_matches('0');
-    if !decimals.is_empty() {
-        out = format!("{out}.{decimals}");
-    }
-    if figure < 0.0 { format!("−{out}") } else { out }
+    format!("{}{out}{decimals}", if figure < 0.0 { "−" } else { "" })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use ibid_core::domain::words::{Number, numbers};
 /// Share of what a question is about that a row has which it does not name.
 const MIN_WORDS_SHARE: f32 = 0.6;
 /// The share of a row on the problem that the question is about: it answers before any sentence.
-const PROBLEM_SHARE: f32 = 1.1;
+pub(super) const PROBLEM_SHARE: f32 = 1.1;
 /// The least number of stems of the question that such a row has.
 const MIN_ROW_STEMS: usize = 3;
 

@@ -1,7 +1,7 @@
 //! The figure of a cell with its unit, and the figures of a column in one unit.
 use super::measure::is_ambiguous;
 use super::units::Unit;
-use ibid_core::domain::words::{numbers, tokens};
+use ibid_core::domain::words::{numbers, stem, tokens};
 
 /// Words and signs of bounds, which are no figures.
 const BOUND_WORDS: [&str; 10] =
@@ -9,18 +9,11 @@ const BOUND_WORDS: [&str; 10] =
 const BOUND_SIGNS: [char; 5] = ['<', '>', '≤', '≥', '~'];
 /// What joins the two figures of a range.
 const RANGE_JOINTS: [&str; 5] = ["–", "—", "-", "‑", "to"];
-/// Words of a column of differences: a difference of 5 °C is one of 9 °F, and not of 41 °F.
-const DIFFERENCES: [&str; 10] = [
-    "change",
-    "difference",
-    "rise",
-    "drop",
-    "increase",
-    "decrease",
-    "reduction",
-    "anomaly",
-    "warming",
-    "cooling",
+/// Stems of words of differences: a difference of 5 °C is one of 9 °F, and not of 41 °F.
+const DIFFERENCES: [&str; 30] = [
+    "accur", "accuraci", "anomali", "chang", "colder", "cooler", "cool", "decreas", "deviat",
+    "differ", "drop", "error", "fall", "fell", "fluctuat", "hotter", "increas", "margin", "more",
+    "less", "reduc", "reduct", "rise", "risen", "rose", "swing", "toler", "vari", "warm", "warmer",
 ];
 /// Significant digits of a converted figure.
 const DIGITS: i32 = 3;
@@ -94,9 +87,9 @@ impl Quantity {
     /// "89 mm", "76 to 102 mm".
     pub(super) fn text(&self) -> String {
         let figures = if self.is_point() {
-            rounded(self.value)
+            rounded(self.value, DIGITS)
         } else {
-            format!("{} to {}", rounded(self.low), rounded(self.high))
+            format!("{} to {}", rounded(self.low, DIGITS), rounded(self.high, DIGITS))
         };
         format!("{figures} {}", self.unit.text).trim().to_owned()
     }
@@ -113,11 +106,8 @@ pub(super) fn align(quantities: &[Quantity], name: &str) -> Option<ConvertedColu
     if quantities.iter().any(|it| it.unit.dimensions != unit.dimensions) {
         return None;
     }
-    let differs = |it: &Quantity| {
-        it.unit.factor.to_bits() != unit.factor.to_bits()
-            || it.unit.zero.to_bits() != unit.zero.to_bits()
-    };
-    let difference = tokens(name).iter().any(|token| DIFFERENCES.contains(&token.text.as_str()));
+    let differs = |it: &Quantity| !it.unit.is_same(unit);
+    let difference = tells_difference(name);
     if difference
         && quantities.iter().any(|it| differs(it) && (it.unit.zero > 0.0 || unit.zero > 0.0))
     {
@@ -205,12 +195,18 @@ fn unit_of_name(name: &str) -> Option<Unit> {
     stated.into_iter().find(Unit::is_known)
 }
 
-/// A figure with three significant digits, without zeros at its end.
-fn rounded(figure: f64) -> String {
+/// Whether a text, or the name of a column, is on a difference.
+pub(super) fn tells_difference(text: &str) -> bool {
+    text.contains('±')
+        || tokens(text).iter().any(|word| DIFFERENCES.contains(&stem(&word.text).as_str()))
+}
+
+/// A figure with so many significant digits, without zeros at its end.
+pub(super) fn rounded(figure: f64, digits: i32) -> String {
     if figure.abs() < f64::MIN_POSITIVE {
         return "0".to_owned();
     }
-    let decimals = DIGITS - 1 - figure.abs().log10().floor() as i32;
+    let decimals = digits - 1 - figure.abs().log10().floor() as i32;
     let scale = 10_f64.powi(decimals);
     let figure = (figure * scale).round() / scale;
     let text = format!("{figure:.*}", decimals.clamp(0, 12) as usize);

@@ -22,6 +22,8 @@ const MIN_TOPIC_SHARE: f32 = 0.5;
 const MAX_ROW_BYTES: usize = 1_500;
 /// The score of a row with none of what the question is about, and what all of it adds.
 const ROW_SCORE: (f32, f32) = (0.4, 0.5);
+/// The least score of a row on the problem that the question is about ([`PROBLEM_SHARE`](super::named_rows::PROBLEM_SHARE)).
+pub(super) const MIN_PROBLEM_SCORE: f32 = 0.94;
 
 /// The evidence for items in the tables of a page, best first. `requests` are what each item asks of a table.
 pub(crate) fn rows_of_page(

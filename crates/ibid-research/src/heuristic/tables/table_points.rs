@@ -6,6 +6,7 @@ use super::kinds::kinds_with_figures;
 use super::measure::{holds, stems};
 use super::quantity::{ConvertedColumn, Quantity, align};
 use super::request::{Extreme, TableRequest};
+use super::rows::MIN_PROBLEM_SCORE;
 use crate::draft::DraftComparison;
 use crate::heuristic::claim_clusters::ClaimCluster;
 use crate::heuristic::ranked_points::{RankedPoint, page_title};
@@ -123,7 +124,7 @@ impl TablePoints {
         let answers = |it: &&ClaimCluster| measured(it) && on_subject(it) && on_matter(it);
         // Rows with years tell how a figure went on better than a sentence on one of them.
         let by_row = request.extreme.is_some() || request.years.is_some();
-        let on_problem = self.points.first().is_some_and(|it| it.score > WHOLE_TOPIC_SCORE);
+        let on_problem = self.points.first().is_some_and(|it| it.score >= MIN_PROBLEM_SCORE);
         let leads = by_row || on_problem || !sentences.iter().any(answers);
         if !self.kinds.is_empty() {
             return fitting(&self.kinds, 0);

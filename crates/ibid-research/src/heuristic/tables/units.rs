@@ -129,11 +129,15 @@ impl Unit {
         !self.dimensions.is_empty() && self.dimensions.keys().all(known)
     }
 
+    /// Whether a figure of this unit is the same in `other`, which is of the same quantity.
+    pub(super) fn is_same(&self, other: &Unit) -> bool {
+        self.factor.to_bits() == other.factor.to_bits()
+            && self.zero.to_bits() == other.zero.to_bits()
+    }
+
     /// A figure of this unit in `other`, which is of the same quantity.
     pub(super) fn convert(&self, figure: f64, other: &Unit) -> f64 {
-        if self.factor.to_bits() == other.factor.to_bits()
-            && self.zero.to_bits() == other.zero.to_bits()
-        {
+        if self.is_same(other) {
             return figure;
         }
         ((figure * self.factor + self.zero) - other.zero) / other.factor

@@ -102,8 +102,9 @@ pub(crate) fn compose_report(
     let dated = !events.is_empty();
     let by_row = short.iter().any(|it| tables.as_ranked(it).is_some());
     let alone = parts.is_empty() && !is_decided(brief, verdict, lean.as_ref());
-    let best = (brief, alone && !dated && !by_row, by_row && tables.are_first(), best);
-    let nearest_only = mark_near(best, notes, scorer, &short, &mut confidence)?;
+    let answer_form = (alone && !dated && !by_row, by_row && tables.are_extremes());
+    let nearest_only =
+        mark_near((brief, answer_form, best), notes, scorer, &short, &mut confidence)?;
     if nearest_only && is_on_other_things(scorer, &short) {
         return Ok(None);
     }
@@ -188,8 +189,8 @@ fn answer_or_first(
 /// The parts of a question, each with the points that answer it.
 type RankedParts<'a> = [(ItemId, Vec<RankedPoint<'a>>)];
 
-/// The short answer to the parts of a question, or else to the whole. What stands under a heading that asks the question answers it before a table, unless a
-/// row has all that it is about; no other row says how or why.
+/// The short answer to the parts of a question, or else to the whole. What stands under a heading that asks the question answers it
+/// before a table, unless a row has all that it is about; no other row says how or why.
 fn parts_or_whole<'a>(
     brief: &Brief,
     notes: &EvidenceStore,
@@ -435,7 +436,8 @@ fn title(question: &Question, brief: &Brief) -> String {
 }
 
 /// What could not be established, and why. Where the question is `told` whole, by a procedure, a list or a section on it, what one
-/// source alone says of it is no open point. Who asks for one fact, and gets it (`found_fact`), or a simple question, has not asked for what else is known.
+/// source alone says of it is no open point. Who asks for one fact, and gets it (`found_fact`), or asks a simple question, has not
+/// asked for what else is known.
 fn open_points(
     state: &ResearchState,
     found_fact: bool,

@@ -69,10 +69,11 @@ fn is_widened(notes: &EvidenceStore, point: &ClaimCluster) -> bool {
 
 /// Whether the short answer is only near the question, which the confidence then says in place of how far it answers: the model
 /// that compared its sentences with the question gives none a chance. Steps, members of a list and sides of a comparison are not
-/// sentences that answer by themselves, nor is what is not `alone`, rows and parts, the `first_row` of a table or what the `best` point says or stands under. What
-/// is said of one side alone compares nothing, and a list has the word for what is asked, or stands under a heading that asks it.
+/// sentences that answer by themselves, nor is what is not `alone`, rows and parts, the `first_row` of a table or what the `best`
+/// point says or stands under. What is said of one side alone compares nothing, and a list has the word for what is asked, or
+/// stands under a heading that asks it.
 pub(super) fn mark_near(
-    (brief, alone, first_row, best): (&Brief, bool, bool, Option<&RankedPoint<'_>>),
+    (brief, (alone, first_row), best): (&Brief, (bool, bool), Option<&RankedPoint<'_>>),
     notes: &EvidenceStore,
     scorer: &mut RelevanceScorer,
     short: &[&ClaimCluster],

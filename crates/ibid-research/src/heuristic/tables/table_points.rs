@@ -79,7 +79,7 @@ impl TablePoints {
     }
 
     /// Whether they are rows with the most or the least of a column.
-    pub(crate) fn are_first(&self) -> bool {
+    pub(crate) fn are_extremes(&self) -> bool {
         self.request.extreme.is_some()
     }
 

@@ -407,7 +407,7 @@ fn print_index(
     } else {
         console.print_line("names learned, with the documents that explain each:")?;
     }
-    for Synonym { name, other, documents } in synonyms {
+    for Synonym { name, other, documents, .. } in synonyms {
         let line = format!("{documents:>8}  {} = {}", single_line(other), single_line(name));
         console.print_line(&line)?;
     }

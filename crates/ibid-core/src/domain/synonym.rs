@@ -11,4 +11,8 @@ pub struct Synonym {
     pub other: String,
     /// How many documents explain it.
     pub documents: u64,
+    /// The name that both are explained by, where no document explains one by the other: "basal cell carcinoma" of "basal cell skin
+    /// cancer" and "BCC".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
 }

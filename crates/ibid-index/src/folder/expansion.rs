@@ -2,6 +2,8 @@
 //!
 //! The other name counts like a word of the query, with a lower weight, and only in passages that lack the name in the
 //! query: a passage that explains both gains nothing twice. A name of several words counts where a passage has them all.
+use std::collections::BTreeMap;
+
 use super::postings::PassagePostings;
 use super::query_terms::QueryTerm;
 use super::search_index::SearchIndex;
@@ -12,9 +14,10 @@ use ibid_core::domain::Synonym;
 
 /// The weight of the other name relative to the one in the query.
 const SYNONYM_WEIGHT: f32 = 0.5;
-/// Synonyms that expand one query, and other names of one thing.
+/// Synonyms that expand one query, things that one of its names may mean, and other names of a name.
 const MAX_EXPANSIONS: usize = 12;
 const MAX_MEANINGS: usize = 3;
+const MAX_NAMES: usize = 8;
 /// A meaning is taken alone if its passages have this many times as much of the rest of the query as those of any other.
 const CLEAR_LEAD: f32 = 2.0;
 /// A short form in lower case is meant if one passage in this many with the word explains it: "cat" is seldom a scan.
@@ -73,7 +76,7 @@ pub(super) fn expansions(
     let mut found = Vec::new();
     for same in matches.chunk_by(|a, b| a.words == b.words) {
         let context = QueryContext { index, lexicon, table, query: &query, wanted };
-        found.extend(context.expand(&same[..same.len().min(MAX_MEANINGS)])?);
+        found.extend(context.expand(&same[..same.len().min(MAX_NAMES)])?);
     }
     found.truncate(MAX_EXPANSIONS);
     Ok(found)
@@ -89,7 +92,7 @@ struct QueryContext<'a> {
 }
 
 impl QueryContext<'_> {
-    /// The expansions of one name in the query; `meanings` are the things that it names.
+    /// The expansions of one name in the query by the other names that `meanings` give it.
     fn expand(&self, meanings: &[SynonymMatch]) -> tantivy::Result<Vec<Expansion>> {
         let Some(words) = meanings.first().map(|it| it.words.clone()) else {
             return Ok(Vec::new());
@@ -120,7 +123,7 @@ impl QueryContext<'_> {
                 rows,
                 weight,
             };
-            found.push((support, expansion));
+            found.push(Meaning { thing: self.table.thing(meaning.nth), support, expansion });
         }
         Ok(weigh_meanings(found))
     }
@@ -151,21 +154,40 @@ impl QueryContext<'_> {
     }
 }
 
-/// Of several meanings of a name, the one that the rest of the query speaks for; else each with the share of documents that
+/// An expansion, the thing that its names name, and how much of the rest of the query the passages with the other name have.
+struct Meaning {
+    thing: usize,
+    support: f32,
+    expansion: Expansion,
+}
+
+/// Of several things that a name may mean, the one that the rest of the query speaks for; else each with the share of documents that
 /// explain it.
-fn weigh_meanings(mut found: Vec<(f32, Expansion)>) -> Vec<Expansion> {
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if let [first, second, ..] = found.as_slice()
-        && first.0 > CLEAR_LEAD * second.0
+fn weigh_meanings(found: Vec<Meaning>) -> Vec<Expansion> {
+    // Of each thing: the support, and the documents.
+    let mut things: BTreeMap<usize, (f32, u64)> = BTreeMap::new();
+    for it in &found {
+        let (support, documents) = things.entry(it.thing).or_default();
+        *support = support.max(it.support);
+        *documents = (*documents).max(it.expansion.synonym.documents);
+    }
+    let mut things: Vec<(usize, (f32, u64))> = things.into_iter().collect();
+    things.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    things.truncate(MAX_MEANINGS);
+    if let [first, second, ..] = things.as_slice()
+        && first.1.0 > CLEAR_LEAD * second.1.0
     {
-        found.truncate(1);
+        things.truncate(1);
     }
-    let documents: u64 = found.iter().map(|(_, it)| it.synonym.documents).sum();
-    for (_, expansion) in &mut found {
-        expansion.share *= expansion.synonym.documents as f32 / documents.max(1) as f32;
+    let all: u64 = things.iter().map(|it| it.1.1).sum();
+    let weigh = |it: Meaning| {
+        let (_, (_, documents)) = things.iter().find(|thing| thing.0 == it.thing)?;
+        let mut expansion = it.expansion;
+        expansion.share *= *documents as f32 / all.max(1) as f32;
         expansion.weight *= expansion.share;
-    }
-    found.into_iter().map(|pair| pair.1).collect()
+        Some(expansion)
+    };
+    found.into_iter().filter_map(weigh).collect()
 }
 
 /// The passages that have every one of `terms`, in order, each with its smallest count.

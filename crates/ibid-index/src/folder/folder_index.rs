@@ -16,7 +16,7 @@ use super::refresh::{IndexProgress, RefreshJob, RefreshSummary};
 use super::rows::page_rows;
 use super::schema::{IndexFields, VERSION};
 use super::search_index::SearchIndex;
-use super::semantic::{self, PassageText};
+use super::semantic::{self, PassageText, SimilarPassages};
 use ibid_core::domain::{Hit, Page, Synonym};
 use ibid_core::{Error, ErrorKind, Result};
 
@@ -211,13 +211,13 @@ impl FolderIndex {
         self.with_state(|state| work(&state.search_index).map_err(|why| index_error(doing, why)))
     }
 
-    /// The `n` documents that match `query` best; `near` are the keys of the passages most similar to it.
+    /// The `n` documents that match `query` best; `near` are the passages most similar to it.
     pub(super) fn search(
         &self,
         query: &str,
         n: usize,
         filter: &Filter,
-        near: &[(u64, f32)],
+        near: &SimilarPassages,
     ) -> Result<Vec<SearchHit>> {
         self.with_index("searching the index", |index| hits::search(index, query, n, filter, near))
     }
@@ -227,9 +227,12 @@ impl FolderIndex {
         self.with_index("searching the index", |index| query_synonyms(index, query))
     }
 
-    /// All synonyms learned from the documents.
+    /// All synonyms that the documents explain.
     pub(super) fn synonyms(&self) -> Result<Vec<Synonym>> {
-        self.with_index("reading the index", |index| Ok(index.synonyms()?.all.clone()))
+        self.with_index("reading the index", |index| {
+            let table = index.synonyms()?;
+            Ok(table.all[..table.explained].to_vec())
+        })
     }
 
     pub(super) fn rank_ids(&self, query: &str, n: usize) -> Result<Vec<u64>> {
@@ -256,6 +259,18 @@ impl FolderIndex {
     ) -> Result<Vec<u64>> {
         self.with_index("searching the index", |index| {
             rank::first_passages(index, query, n, filter)
+        })
+    }
+
+    /// The keys of the passages that `query` is moved towards, and their scores, best first; `near` are the passages most similar to it.
+    pub(super) fn feedback_passages(
+        &self,
+        query: &str,
+        filter: &Filter,
+        near: &SimilarPassages,
+    ) -> Result<Vec<(u64, f32)>> {
+        self.with_index("searching the index", |index| {
+            rank::feedback_passages(index, query, filter, near)
         })
     }
 

@@ -10,6 +10,7 @@ use super::postings::segment_postings;
 use super::rank::rank;
 use super::rows::{StoredHit, corrupt_error, page_rows, stored_hit};
 use super::search_index::SearchIndex;
+use super::semantic::SimilarPassages;
 use super::snapshot::{IndexSnapshot, column};
 use ibid_core::domain::{Hit, Page, Untrusted, Vertical, Work};
 
@@ -66,13 +67,13 @@ impl SearchHit {
     }
 }
 
-/// The `n` documents that match `query` best; `near` are the keys of the passages most similar to it.
+/// The `n` documents that match `query` best; `near` are the passages most similar to it.
 pub(super) fn search(
     index: &SearchIndex,
     query: &str,
     n: usize,
     filter: &Filter,
-    near: &[(u64, f32)],
+    near: &SimilarPassages,
 ) -> tantivy::Result<Vec<SearchHit>> {
     if n == 0 {
         return Ok(Vec::new());
@@ -100,7 +101,7 @@ pub(super) fn search(
 
 /// The internal numbers of the `n` documents that match `query` best.
 pub(super) fn rank_ids(index: &SearchIndex, query: &str, n: usize) -> tantivy::Result<Vec<u64>> {
-    let ranked = rank(index, query, n, &Filter::default(), &[])?;
+    let ranked = rank(index, query, n, &Filter::default(), &SimilarPassages::default())?;
     let best = ranked.iter().take(n).filter_map(|it| it.passages.first());
     Ok(best.filter_map(|(_, row)| Some(index.snapshot.document_position(*row)?.0)).collect())
 }

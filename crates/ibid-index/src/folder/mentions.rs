@@ -33,6 +33,11 @@ impl QueryMentions {
         Ok(QueryMentions { publishers: publishers(view, query)?, days: days(query) })
     }
 
+    /// Whether `query` mentions neither.
+    pub(super) fn is_empty(&self) -> bool {
+        self.publishers.is_empty() && self.days.is_empty()
+    }
+
     /// How many documents [`QueryMentions::diversify`] reorders.
     pub(super) fn rerank_depth(&self) -> usize {
         if self.publishers.len() < 2 { 0 } else { MAX_REORDERED }
@@ -40,7 +45,7 @@ impl QueryMentions {
 
     /// Raises the scores of matching passages whose publisher or date is mentioned.
     pub(super) fn boost(&self, view: &IndexSnapshot, scores: &mut [f32]) -> tantivy::Result<()> {
-        if self.publishers.is_empty() && self.days.is_empty() {
+        if self.is_empty() {
             return Ok(());
         }
         let gain = MENTION_BONUS * scores.iter().copied().fold(0.0, f32::max);

@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::folder_index::FolderIndex;
 use super::hash::short_hash;
 use super::refresh::IndexProgress;
-use super::semantic::{SemanticIndex, similarities};
+use super::semantic::{SemanticIndex, SimilarPassages, moved_query, similarities};
 use ibid_core::ports::{VectorIndex, crash_point};
 use ibid_core::{Error, ErrorKind, Result};
 
@@ -182,18 +182,50 @@ impl PassageVectors {
         Ok(made)
     }
 
-    /// The keys of passages similar to `query`, the most similar first: of all passages if all have a vector, else of those that
-    /// the words find.
-    pub(super) async fn similar(&self, query: &str, filter: &Filter) -> Result<Vec<(u64, f32)>> {
-        if self.complete.load(Ordering::Relaxed) {
-            return self.semantic.nearest(query).await;
+    /// The passages similar to `query`: of all passages if all have a vector, else of those that the words find.
+    ///
+    /// They are found twice: by the query, and by the query moved towards the best of those found so, by words and by meaning.
+    pub(super) async fn similar(&self, query: &str, filter: &Filter) -> Result<SimilarPassages> {
+        let compared = match self.complete.load(Ordering::Relaxed) {
+            true => Compared::All,
+            false => Compared::These(self.vectors_of_first(query, filter).await?),
+        };
+        if compared.is_empty() {
+            return Ok(SimilarPassages::default());
         }
+        let Some(vector) = self.semantic.embed_query(query).await? else {
+            return Ok(SimilarPassages::default());
+        };
+        let near = SimilarPassages::of_query(self.nearest(&vector, &compared).await?);
+        let (index, text, filter) = (Arc::clone(&self.index), query.to_owned(), filter.clone());
+        let (near, best) = run_blocking(move || {
+            let best = index.feedback_passages(&text, &filter, &near);
+            best.map(|best| (near, best))
+        })
+        .await??;
+        let keys: Vec<u64> = best.iter().map(|it| it.0).collect();
+        let vectors = self.semantic.vectors.get(&keys).await?;
+        if vectors.is_empty() {
+            return Ok(near);
+        }
+        let moved = moved_query(&vector, &best, &vectors);
+        Ok(near.moved_to(self.nearest(&moved, &compared).await?))
+    }
+
+    async fn nearest(&self, query: &[f32], compared: &Compared) -> Result<Vec<(u64, f32)>> {
+        match compared {
+            Compared::All => self.semantic.nearest(query).await,
+            Compared::These(FirstPassages { keys, vectors }) => {
+                Ok(similarities(keys, vectors, query))
+            }
+        }
+    }
+
+    /// The passages that the words of `query` find, with their vectors; those that they lack are made while there is time.
+    async fn vectors_of_first(&self, query: &str, filter: &Filter) -> Result<FirstPassages> {
         let (index, text, filter) = (Arc::clone(&self.index), query.to_owned(), filter.clone());
         let first = run_blocking(move || index.first_passages(&text, MAX_RANKED, &filter));
         let keys = first.await??;
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
         let mut missing = self.semantic.vectors.missing_keys(&keys).await?;
         let began = Instant::now();
         let left = *self.left();
@@ -210,12 +242,27 @@ impl PassageVectors {
         }
         *self.left() = left.saturating_sub(began.elapsed());
         let vectors = self.semantic.vectors.get(&keys).await?;
-        if vectors.is_empty() {
-            return Ok(Vec::new());
-        }
-        let query = self.semantic.embedder.embed(&[query]).await?;
-        Ok(query.first().map_or_else(Vec::new, |query| similarities(&keys, &vectors, query)))
+        Ok(FirstPassages { keys, vectors })
     }
+}
+
+/// The passages that a query is compared with.
+enum Compared {
+    All,
+    These(FirstPassages),
+}
+
+impl Compared {
+    fn is_empty(&self) -> bool {
+        matches!(self, Compared::These(first) if first.vectors.is_empty())
+    }
+}
+
+/// The passages that the words of a query find, the best first.
+struct FirstPassages {
+    keys: Vec<u64>,
+    /// The vectors of those that have one.
+    vectors: Vec<(u64, Vec<f32>)>,
 }
 
 /// Runs `work` on a thread that may block.

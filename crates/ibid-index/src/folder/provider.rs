@@ -11,7 +11,7 @@ use super::passage_vectors::{MAX_RANKED, PassageVectors, VectorCount, run_blocki
 use super::refresh::{IndexProgress, RefreshSummary};
 #[cfg(test)]
 use super::search_index::SearchIndex;
-use super::semantic::SemanticIndex;
+use super::semantic::{SemanticIndex, SimilarPassages};
 use async_trait::async_trait;
 use ibid_core::Result;
 use ibid_core::domain::{Hit, Hits, Page, Query, Synonym};
@@ -140,7 +140,7 @@ impl Folder {
     /// # Errors
     /// If the index cannot be read.
     pub fn search_lexical(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<SearchHit>> {
-        self.index.search(query, n, filter, &[])
+        self.index.search(query, n, filter, &SimilarPassages::default())
     }
 
     /// The internal numbers of the `n` documents of [`Folder::search_lexical`], without reading them: for `evals retrieve`,
@@ -163,7 +163,7 @@ impl Folder {
     ) -> Result<Vec<SearchHit>> {
         let near = match &self.vectors {
             Some(vectors) => vectors.similar(query, filter).await.unwrap_or_default(),
-            None => Vec::new(),
+            None => SimilarPassages::default(),
         };
         // A search in memory takes less time than waking another thread.
         if self.index.search_index().has_memory_index() {

@@ -26,7 +26,7 @@ use super::postings::ScoredRow;
 use super::proximity::proximity;
 use super::query_terms::query_terms;
 use super::search_index::SearchIndex;
-use super::semantic;
+use super::semantic::{FEEDBACK_PASSAGES, SimilarPassages};
 use super::snapshot::{IndexSnapshot, RowId};
 use super::term_index::{DiskTermIndex, TermIndex};
 use ibid_core::domain::Synonym;
@@ -42,14 +42,10 @@ pub(super) fn rank(
     query: &str,
     n: usize,
     filter: &Filter,
-    near: &[(u64, f32)],
+    near: &SimilarPassages,
 ) -> tantivy::Result<Vec<RankedDocument>> {
     let view = &index.snapshot;
-    let (mut scores, mentions) = word_scores(index, query, filter)?;
-    if !near.is_empty() {
-        semantic::add_similarity(view, near, &mut scores)?;
-        apply_filter(view, filter, &mut scores)?;
-    }
+    let (scores, mentions) = scores(index, query, filter, near)?;
     let mut ranked = by_document(view, &scores, n.max(mentions.rerank_depth()));
     mentions.diversify(view, &mut ranked)?;
     Ok(ranked)
@@ -62,22 +58,65 @@ pub(super) fn first_passages(
     n: usize,
     filter: &Filter,
 ) -> tantivy::Result<Vec<u64>> {
-    let view = &index.snapshot;
-    let (scores, _) = word_scores(index, query, filter)?;
+    let (scores, _) = scores(index, query, filter, &SimilarPassages::default())?;
+    let found = keys_of_best(&index.snapshot, &scores, n)?;
+    Ok(found.into_iter().map(|it| it.0).collect())
+}
+
+/// The keys of the vectors of the passages that a query is moved towards, with their scores, best first. None if `query` mentions
+/// publishers or days: it asks for one document of each, not for what is like the best one.
+pub(super) fn feedback_passages(
+    index: &SearchIndex,
+    query: &str,
+    filter: &Filter,
+    near: &SimilarPassages,
+) -> tantivy::Result<Vec<(u64, f32)>> {
+    let (scores, mentions) = scores(index, query, filter, near)?;
+    match mentions.is_empty() {
+        true => keys_of_best(&index.snapshot, &scores, FEEDBACK_PASSAGES),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// The keys of the vectors of the best `n` passages, each once, and their scores.
+fn keys_of_best(
+    view: &IndexSnapshot,
+    scores: &[f32],
+    n: usize,
+) -> tantivy::Result<Vec<(u64, f32)>> {
     let mut keys = Vec::with_capacity(n);
     let mut seen = HashSet::with_capacity(n);
-    for passage in top_passages(view, &scores, n) {
+    for passage in top_passages(view, scores, n) {
         // Equal passages share a vector.
-        keys.extend(view.vector_key(passage.row)?.filter(|key| seen.insert(*key)));
+        let key = view.vector_key(passage.row)?.filter(|key| seen.insert(*key));
+        keys.extend(key.map(|key| (key, passage.score)));
     }
     Ok(keys)
 }
 
-/// The score of every row by the words of `query`, and the publishers and days that it mentions.
+/// The score of every row by the words of `query` and by similarity, and the publishers and days that it mentions.
+fn scores(
+    index: &SearchIndex,
+    query: &str,
+    filter: &Filter,
+    near: &SimilarPassages,
+) -> tantivy::Result<(Vec<f32>, QueryMentions)> {
+    let view = &index.snapshot;
+    let (mut scores, mentions) = word_scores(index, query, filter, near)?;
+    if !near.is_empty() {
+        near.add(view, &mut scores)?;
+        apply_filter(view, filter, &mut scores)?;
+    }
+    Ok((scores, mentions))
+}
+
+/// The score of every row by the words of `query`, and the publishers and days that it mentions. Words are added from passages that are
+/// `near`, too.
 fn word_scores(
     index: &SearchIndex,
     query: &str,
     filter: &Filter,
+    near: &SimilarPassages,
 ) -> tantivy::Result<(Vec<f32>, QueryMentions)> {
     let view = &index.snapshot;
     let disk = DiskTermIndex::new(view);
@@ -101,12 +140,15 @@ fn word_scores(
         at.score = at.score * (1.0 + COVERAGE_WEIGHT * covered / weight) + bonus;
         scores[at.row as usize] = at.score;
     }
+    let mentions = QueryMentions::find(view, query)?;
+    if mentions.is_empty() {
+        near.add_to(view, &mut best)?;
+    }
     // A stable sort: ties stay in the order of document ids.
     best.sort_by(|a, b| b.score.total_cmp(&a.score));
     for (weight, postings) in feedback(view, lexicon, &best, weight)? {
         postings.add(weight, &mut scores, |score| score > 0.0);
     }
-    let mentions = QueryMentions::find(view, query)?;
     mentions.boost(view, &mut scores)?;
     Ok((scores, mentions))
 }
@@ -226,8 +268,8 @@ mod tests {
         ];
         for query in queries {
             let none = Filter::default();
-            let fast = rank(&index, query, 10, &none, &[]).unwrap();
-            let slow = rank(&on_disk, query, 10, &none, &[]).unwrap();
+            let fast = rank(&index, query, 10, &none, &SimilarPassages::default()).unwrap();
+            let slow = rank(&on_disk, query, 10, &none, &SimilarPassages::default()).unwrap();
             assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{query}");
             assert_eq!(fast.is_empty(), query == "none");
         }
@@ -239,8 +281,14 @@ mod tests {
         let folder = folder(dir.path());
         let index = folder.search_index();
         let first = |n: usize| {
-            let ranked =
-                rank(&index, "cork oak harvest years", n, &Filter::default(), &[]).unwrap();
+            let ranked = rank(
+                &index,
+                "cork oak harvest years",
+                n,
+                &Filter::default(),
+                &SimilarPassages::default(),
+            )
+            .unwrap();
             let scores: Vec<f32> = ranked.iter().take(3).map(|it| it.score).collect();
             scores
         };

@@ -15,6 +15,8 @@ use ibid_core::domain::{Page, Synonym};
 const MAX_SYNONYMS: usize = 50_000;
 /// Synonyms of a document that are learned.
 const MAX_OF_DOCUMENT: usize = 200;
+/// A thing with more names than this is rather several things that were taken for one: its names are not paired further.
+const MAX_NAMES_OF_THING: usize = 6;
 /// Stands between the two names in a value of the field.
 const SEPARATOR: char = '\u{1f}';
 
@@ -76,8 +78,13 @@ pub(super) struct SynonymMatch {
 /// The synonyms of an index.
 #[derive(Default)]
 pub(super) struct SynonymTable {
-    /// Those of the most documents first.
+    /// Those that documents explain, those of the most documents first; then those that follow: of "basal cell skin cancer, also known as
+    /// basal cell carcinoma (BCC)" the first and the last.
     pub(super) all: Vec<Synonym>,
+    /// How many of them documents explain.
+    pub(super) explained: usize,
+    /// The thing that each of them names. A short form may name several things.
+    things: Vec<usize>,
     /// By the first stem of a name: the stems of the name, the number of the synonym, and whether it is the full name.
     by_stem: HashMap<String, Vec<(Vec<String>, usize, bool)>>,
 }
@@ -101,21 +108,32 @@ impl SynonymTable {
                 // The most frequent spelling, the first of several.
                 let shown = spellings.into_iter().rev().max_by_key(|pair| pair.1)?.0;
                 let (name, other) = shown.split_once(SEPARATOR)?;
-                let synonym = Synonym { name: name.to_owned(), other: other.to_owned(), documents };
+                let (name, other) = (name.to_owned(), other.to_owned());
+                let synonym = Synonym { name, other, documents, via: None };
                 Some((keys, synonym))
             })
             .collect();
         found.sort_by(|a, b| b.1.documents.cmp(&a.1.documents).then_with(|| a.0.cmp(&b.0)));
         found.truncate(MAX_SYNONYMS);
-        let mut table = SynonymTable::default();
-        for (nth, ((name, other), synonym)) in found.into_iter().enumerate() {
+        let mut table = SynonymTable { explained: found.len(), ..SynonymTable::default() };
+        let mut things = things(&found);
+        let following = following(&found, &things);
+        things.extend(following.iter().map(|it| it.0));
+        let all = found.into_iter().chain(following.into_iter().map(|it| it.1));
+        for (nth, ((name, other), synonym)) in all.enumerate() {
             table.all.push(synonym);
             for (key, is_name) in [(name, true), (other, false)] {
                 let first = key.first().cloned().unwrap_or_default();
                 table.by_stem.entry(first).or_default().push((key, nth, is_name));
             }
         }
+        table.things = things;
         Ok(table)
+    }
+
+    /// The thing that a synonym names: the same for all names of one thing.
+    pub(super) fn thing(&self, nth: usize) -> usize {
+        self.things.get(nth).copied().unwrap_or(nth)
     }
 
     /// The synonyms of which `query` has a name. Of names that overlap, only the longest counts. `is_usual` says of a short
@@ -161,6 +179,79 @@ impl SynonymTable {
     }
 }
 
+/// A synonym by the stems of its name and of its other name.
+type KeyedSynonym = ((Vec<String>, Vec<String>), Synonym);
+
+/// The thing that each synonym names. Two synonyms name one thing if they share a name of several words that is no short form: a short
+/// form, and a single word, may have several meanings.
+fn things(found: &[KeyedSynonym]) -> Vec<usize> {
+    let mut things: Vec<usize> = (0..found.len()).collect();
+    let mut known: HashMap<&[String], usize> = HashMap::new();
+    for (nth, ((name, other), synonym)) in found.iter().enumerate() {
+        for (key, written) in [(name, &synonym.name), (other, &synonym.other)] {
+            if key.len() < 2 || is_short_form(written) {
+                continue;
+            }
+            let before = things[nth];
+            let same = things[*known.entry(key.as_slice()).or_insert(nth)];
+            things.iter_mut().take(nth + 1).filter(|it| **it == before).for_each(|it| *it = same);
+        }
+    }
+    things
+}
+
+/// The pairs of names that follow from others, with the thing that they name: two names that are both explained by a third.
+fn following(found: &[KeyedSynonym], things: &[usize]) -> Vec<(usize, KeyedSynonym)> {
+    let mut by_thing: BTreeMap<usize, Vec<&KeyedSynonym>> = BTreeMap::new();
+    for (keyed, thing) in found.iter().zip(things) {
+        by_thing.entry(*thing).or_default().push(keyed);
+    }
+    let mut all = Vec::new();
+    for (thing, members) in by_thing.into_iter().filter(|it| it.1.len() > 1) {
+        let names: BTreeMap<&Vec<String>, &str> = members
+            .iter()
+            .flat_map(|((name, other), it)| [(name, &*it.name), (other, &*it.other)])
+            .collect();
+        if names.len() > MAX_NAMES_OF_THING {
+            continue;
+        }
+        let documents = |a: &Vec<String>, b: &Vec<String>| {
+            let is_pair = |((name, other), _): &&&KeyedSynonym| {
+                (name == a && other == b) || (name == b && other == a)
+            };
+            members.iter().find(is_pair).map(|it| it.1.documents)
+        };
+        for (one, (a, a_written)) in names.iter().enumerate() {
+            for (b, b_written) in names.iter().skip(one + 1) {
+                if documents(a, b).is_some() {
+                    continue;
+                }
+                let linked = names.iter().filter(|it| it.0.len() > 1 && !is_short_form(it.1));
+                let by = |(via, written): (&&Vec<String>, &&str)| {
+                    Some((documents(a, via)?.min(documents(via, b)?), (*written).to_owned()))
+                };
+                let Some((documents, via)) = linked.filter_map(by).max_by_key(|it| it.0) else {
+                    continue;
+                };
+                // The short form is the other name.
+                let mut pair = [(*a, *a_written), (*b, *b_written)];
+                if is_short_form(a_written) {
+                    pair.swap(0, 1);
+                }
+                let [(name, name_written), (other, other_written)] = pair;
+                let synonym = Synonym {
+                    name: name_written.to_owned(),
+                    other: other_written.to_owned(),
+                    documents,
+                    via: Some(via),
+                };
+                all.push((thing, ((name.clone(), other.clone()), synonym)));
+            }
+        }
+    }
+    all
+}
+
 fn has_capital(text: &str) -> bool {
     text.contains(char::is_uppercase)
 }
@@ -192,4 +283,44 @@ fn documents_by_value(view: &IndexSnapshot) -> tantivy::Result<BTreeMap<String, 
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyed(name: &str, other: &str) -> KeyedSynonym {
+        let synonym =
+            Synonym { name: name.to_owned(), other: other.to_owned(), documents: 1, via: None };
+        ((name_key(name), name_key(other)), synonym)
+    }
+
+    fn following_of(found: &[KeyedSynonym]) -> Vec<String> {
+        let following = following(found, &things(found));
+        following.into_iter().map(|(_, (_, it))| format!("{} = {}", it.name, it.other)).collect()
+    }
+
+    #[test]
+    fn two_names_of_a_full_name_are_names_of_each_other() {
+        let found = [
+            keyed("basal cell carcinoma", "BCC"),
+            keyed("Basal cell skin cancer", "basal cell carcinoma"),
+        ];
+        assert_eq!(following_of(&found), ["Basal cell skin cancer = BCC"]);
+    }
+
+    #[test]
+    fn two_long_forms_of_a_short_form_stay_two_things() {
+        let found = [keyed("physical therapy", "PT"), keyed("prothrombin time", "PT")];
+        assert!(following_of(&found).is_empty());
+        assert_eq!(things(&found), [0, 1]);
+    }
+
+    #[test]
+    fn many_names_of_one_thing_are_taken_for_a_fault() {
+        let others = ["AA", "BB", "CC", "DD", "EE", "FF"];
+        let found: Vec<_> = others.iter().map(|it| keyed("some long name", it)).collect();
+        assert!(following_of(&found).is_empty());
+        assert_eq!(following_of(&found[..2]), ["BB = AA"]);
+    }
 }

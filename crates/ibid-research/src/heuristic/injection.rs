@@ -18,6 +18,8 @@ use ibid_core::domain::{BlockKind, Brief, Page, QuestionKind};
 const ADDRESS_WORDS: usize = 8;
 /// Words mixing two scripts that are no longer a typing error.
 const MIN_MIXED_SCRIPT_WORDS: usize = 2;
+/// Sentences after an order to machines that go with the rest of its paragraph. In a text without line breaks the paragraph is all of it.
+const MAX_REST_OF_PARAGRAPH: usize = 12;
 /// If more sentences than this mention a name, the page is about it, and they are kept.
 const MAX_INJECTED_MENTIONS: usize = 5;
 
@@ -98,8 +100,8 @@ impl InjectionDetector {
         let block = |n: usize| page.sentences()[n].block;
         let (mut giving, mut orders) = (BTreeSet::new(), BTreeSet::new());
         let (mut brought_in, mut until) = (BTreeSet::new(), 0);
-        // The first dropped sentence of each such block.
-        let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
+        // Orders to machines with what follows them in their blocks.
+        let mut rests: Vec<Range<usize>> = Vec::new();
         for (n, look) in &looks {
             let written = page.sentence(*n);
             let texts = [written, look].into_iter().take(if look == written { 1 } else { 2 });
@@ -110,7 +112,9 @@ impl InjectionDetector {
             if texts.clone().any(addressing) {
                 let spaced = spaced(look);
                 let back = usize::from(POINTING_BACK.iter().any(|it| spaced.contains(it)));
-                blocks.entry(block(*n)).or_insert(n.saturating_sub(back));
+                let end = (n + 1..=n + MAX_REST_OF_PARAGRAPH)
+                    .find(|at| page.sentences().get(*at).is_none_or(|it| it.block != block(*n)));
+                rests.push(n.saturating_sub(back)..end.unwrap_or(n + 1 + MAX_REST_OF_PARAGRAPH));
             } else if !texts.clone().any(|text| self.directions.is_directive(text)) {
                 continue;
             }
@@ -137,8 +141,7 @@ impl InjectionDetector {
                 && leans_on_previous(page.sentence(**n), self.words)
         };
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
-        let goes = |n: &&usize| blocks.get(&block(**n)).is_some_and(|first| *n >= first);
-        found.extend(all.iter().filter(goes));
+        found.extend(all.iter().filter(|n| rests.iter().any(|it| it.contains(n))));
         found.extend(all.iter().filter(|n| brought_in.contains(n)));
         for name in names {
             let speaking: Vec<usize> =

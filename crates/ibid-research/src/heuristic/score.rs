@@ -1,4 +1,5 @@
 //! How well each sentence of a page answers each item of the plan.
+mod aliases;
 mod assertion;
 mod best_sentences;
 mod casing;

@@ -28,6 +28,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Evidence, ItemId, PageHash, Plan, QuestionKind, SourceId, Synonym};
 
+use super::aliases::Aliases;
 use super::casing::Casing;
 use super::compared_claims::ComparedClaims;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
@@ -47,8 +48,6 @@ const MINOR_WEIGHT: f32 = 0.3;
 const OPPOSITE_WEIGHT: f32 = 0.45;
 /// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
 const FEW_SENTENCES: u32 = 20;
-/// Maximum number of abbreviations learnt.
-const MAX_ALIASES: usize = 12;
 
 /// Scores pages against one plan. It learns the words of the pages read.
 pub(crate) struct RelevanceScorer {
@@ -104,8 +103,8 @@ pub(crate) struct RelevanceScorer {
     /// The sites of the pages read: a question that names one wants its content, not facts about it.
     pub(super) sites: BTreeSet<String>,
     pub(super) pages_read: BTreeSet<PageHash>,
-    /// Abbreviations and what they stand for, as pages explain them: "basal cell carcinoma (BCC)".
-    pub(super) aliases: Vec<(u32, Vec<u32>)>,
+    /// The names of things of the question, as pages explain them: "basal cell carcinoma (BCC)".
+    pub(super) aliases: Aliases,
     /// Words that may replace a word of the question, and how much they count.
     pub(super) related: HashMap<u32, Vec<(u32, f32)>>,
     /// Words that the sentences nearest to the question share, with their weights.
@@ -201,7 +200,7 @@ impl RelevanceScorer {
             names,
             sites: BTreeSet::new(),
             pages_read: BTreeSet::new(),
-            aliases: Vec::new(),
+            aliases: Aliases::default(),
             related,
             topic: Vec::new(),
             compared: ComparedClaims::default(),
@@ -244,60 +243,39 @@ impl RelevanceScorer {
         PageSentences { title, lines, casing, sections }
     }
 
-    /// The words of a text; where it has an abbreviation or its long form, both.
+    /// The words of a text; where it has a name of a thing, those of its other names, too.
     pub(super) fn ids(&mut self, text: &str) -> Vec<u32> {
         let mut ids = self.lexicon.id_set(text);
-        let mut more: Vec<u32> = Vec::new();
-        for (short, long) in &self.aliases {
-            if ids.binary_search(short).is_ok() {
-                more.extend(long);
-            } else if long.iter().all(|it| ids.binary_search(it).is_ok()) {
-                more.push(*short);
-            }
-        }
-        if !more.is_empty() {
-            ids.extend(more);
-            ids.sort_unstable();
-            ids.dedup();
-        }
+        self.aliases.add_other_names(&mut ids);
         ids
     }
 
     /// Learns "long form (LF)" where the question has one of the two.
     fn learn_aliases(&mut self, text: &str) {
         for (at, _) in text.match_indices('(') {
-            let Some((long, short)) = abbreviation(text, at) else {
-                continue;
-            };
-            self.learn_alias(long, short);
+            if let Some((long, short)) = abbreviation(text, at) {
+                self.learn_alias([long, short], None);
+            }
         }
     }
 
     /// Learns the names in the queries that folders explain by other names.
     pub(crate) fn learn_synonyms(&mut self, synonyms: &[Synonym]) {
-        for synonym in synonyms {
-            // One of the two must be a single word, which stands for the other.
-            let is_word = |name: &str| !name.trim().contains(' ');
-            match (is_word(&synonym.other), is_word(&synonym.name)) {
-                (true, _) => self.learn_alias(&synonym.name, &synonym.other),
-                (false, true) => self.learn_alias(&synonym.other, &synonym.name),
-                (false, false) => {}
-            }
+        for it in synonyms {
+            self.learn_alias([&it.name, &it.other], it.via.as_deref());
         }
     }
 
-    /// Learns that `short` stands for `long` if the question has one of the two.
-    fn learn_alias(&mut self, long: &str, short: &str) {
-        let short = self.lexicon.id(&short.to_lowercase());
-        let long = self.lexicon.id_set(long);
+    /// Learns that two names are of one thing if the question has one of them.
+    fn learn_alias(&mut self, names: [&str; 2], via: Option<&str>) {
+        let mut ids = |name: &str| match name.trim().contains(' ') {
+            true => self.lexicon.id_set(name),
+            false => vec![self.lexicon.id(&name.to_lowercase())],
+        };
+        let (names, via) = (names.map(&mut ids), via.map(ids));
         let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
-        let bears = asked(&short) || long.iter().all(asked);
-        if bears
-            && !long.is_empty()
-            && self.aliases.len() < MAX_ALIASES
-            && !self.aliases.iter().any(|alias| alias.0 == short)
-        {
-            self.aliases.push((short, long));
+        if names.iter().any(|name| name.iter().all(asked)) {
+            self.aliases.learn(names, via.as_ref());
         }
     }
 

@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ibid_core::domain::Page;
-use ibid_core::domain::words::{Token, content_stems, stem, tokens};
+use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens};
+
+use crate::heuristic::lexicon::is_verb;
 
 /// Maximum number of words in which the two sentences may differ; below, the words they must share at least, and the share
 /// of the longer one.
@@ -99,7 +101,16 @@ pub(crate) fn find_substitution(
         };
         // The capital of "Today we'll detail" is that of its sentence.
         let is_first = |token: &Token| !text[..token.span.start].contains(char::is_alphanumeric);
-        all.iter().any(|it| fact(it) && !is_first(it)) || all.iter().all(fact)
+        // "Inherited mutations" and "Germline mutations" name nothing: the first word describes the things that follow.
+        let describes = |token: &Token| {
+            let next = tokens(&text[token.span.end..]).into_iter().next();
+            next.is_some_and(|it| {
+                let is_lower = text[token.span.end..][it.span].starts_with(char::is_lowercase);
+                is_lower && it.text.ends_with('s') && !is_stop_word(&it.text) && !is_verb(&it.text)
+            })
+        };
+        all.iter().any(|it| fact(it) && !is_first(it))
+            || all.iter().all(fact) && !all.iter().any(|it| is_first(it) && describes(it))
     };
     if x.iter().any(|it| y.contains(it) && !it.starts_with(|c: char| c.is_ascii_digit()))
         || !is_fact(one, &a[mine.clone()])
@@ -218,6 +229,9 @@ mod tests {
         let a = "Today we'll detail how people interact with the government using proxies.";
         let b = "Yesterday we outlined how people interact with the government using proxies.";
         assert_eq!(find_substitution(asked, a, b, false), None);
+        let a = "Inherited mutations in these genes are related to several cancers.";
+        let b = "Germline mutations in these genes are related to several cancers.";
+        assert_eq!(find_substitution("Which genes are related to cancers?", a, b, false), None);
         let (a, b) =
             ("Bob designed the bridge of the town.", "Eve designed the bridge of the town.");
         assert!(find_substitution("Who designed the bridge?", a, b, false).is_some());

@@ -129,4 +129,26 @@ mod tests {
         assert!(synonyms("upkeep").any(|it| it == "care"));
         assert!(synonyms("mainten").any(|it| it == "upkeep"));
     }
+
+    #[test]
+    fn words_of_medicine_meet_the_everyday_ones() {
+        for (one, other) in [
+            ("dietary", "diet"),
+            ("cardiac", "heart"),
+            ("hepatic", "liver"),
+            ("gastric", "stomach"),
+            ("renal", "kidneys"),
+            ("cutaneous", "skin"),
+            ("dermal", "skin"),
+            ("skeletal", "bones"),
+            ("ocular", "eyes"),
+            ("dental", "teeth"),
+            ("uterine", "womb"),
+            ("hereditary", "inherited"),
+        ] {
+            let (one, other) = (stem(one), stem(other));
+            assert!(synonyms(&one).any(|it| it == other), "{one} and {other}");
+        }
+        assert_eq!(single_words("He had a heart attack."), "He had a infarction.");
+    }
 }

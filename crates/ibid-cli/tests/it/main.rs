@@ -39,6 +39,7 @@ mod heading_pages;
 mod judged_things;
 mod judging;
 mod linear;
+mod lists_and_names;
 mod live;
 mod mcp_sources;
 mod meaning;

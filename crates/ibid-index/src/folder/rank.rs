@@ -5,10 +5,12 @@
 //! 2. Passages with another name of what the query names gain, with a lower weight ([`super::expansion`]).
 //! 3. The best passages gain by how much of the query they cover, and by query words that are close together
 //!    ([`super::proximity`]).
-//! 4. Words that the best passages share are added to the query with a low weight ([`super::feedback`]).
+//! 4. Words that the best passages share are added to the query with a low weight ([`super::feedback`]); the best by words, and by
+//!    similarity where that is known.
 //! 5. Documents of a publisher or a date that the query mentions gain. If it mentions several publishers, each further
 //!    document of one counts for less ([`super::mentions`]).
-//! 6. Passages similar to the query gain too: of all, if all have vectors, else of the first by words ([`super::passage_vectors`]).
+//! 6. Passages similar to the query gain too: of all, if all have vectors, else of the first by words ([`super::passage_vectors`]). The
+//!    first ranking moves the query towards its best passages, the second is by the moved query ([`super::semantic`]).
 //! 7. The score of a document is that of its best passage and a small share of the others ([`super::documents`]).
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine, science, aerodynamics,

@@ -185,19 +185,26 @@ type KeyedSynonym = ((Vec<String>, Vec<String>), Synonym);
 /// The thing that each synonym names. Two synonyms name one thing if they share a name of several words that is no short form: a short
 /// form, and a single word, may have several meanings.
 fn things(found: &[KeyedSynonym]) -> Vec<usize> {
-    let mut things: Vec<usize> = (0..found.len()).collect();
+    /// The synonym that stands for the thing of `nth`. `same` has for each an earlier one of the same thing, or itself.
+    fn first(same: &mut [usize], mut nth: usize) -> usize {
+        while same[nth] != nth {
+            same[nth] = same[same[nth]];
+            nth = same[nth];
+        }
+        nth
+    }
+    let mut same: Vec<usize> = (0..found.len()).collect();
     let mut known: HashMap<&[String], usize> = HashMap::new();
     for (nth, ((name, other), synonym)) in found.iter().enumerate() {
         for (key, written) in [(name, &synonym.name), (other, &synonym.other)] {
-            if key.len() < 2 || is_short_form(written) {
-                continue;
+            if key.len() > 1 && !is_short_form(written) {
+                let earlier = *known.entry(key.as_slice()).or_insert(nth);
+                let (one, two) = (first(&mut same, earlier), first(&mut same, nth));
+                same[one.max(two)] = one.min(two);
             }
-            let before = things[nth];
-            let same = things[*known.entry(key.as_slice()).or_insert(nth)];
-            things.iter_mut().take(nth + 1).filter(|it| **it == before).for_each(|it| *it = same);
         }
     }
-    things
+    (0..found.len()).map(|nth| first(&mut same, nth)).collect()
 }
 
 /// The pairs of names that follow from others, with the thing that they name: two names that are both explained by a third.

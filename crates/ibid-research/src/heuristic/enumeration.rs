@@ -10,6 +10,20 @@ const ANNOUNCEMENTS: [&str; 5] = ["including", "include", "includes", "as", "nam
 /// Stop words that an item may have.
 const ITEM_STOP_WORDS: [&str; 6] = ["a", "an", "the", "other", "some", "all"];
 
+/// Last words of what leads to a list in the same sentence, and its most words.
+const LEADS_TO_LIST: [&str; 7] =
+    ["are", "following", "follows", "include", "includes", "including", "is"];
+const MAX_LEAD_WORDS: usize = 16;
+
+/// What leads to a list in the same sentence: "Such risk factors include" of "Such risk factors include: age, smoking, and diabetes".
+pub(crate) fn lead_to_own_list(text: &str) -> Option<&str> {
+    let (lead, listed) = text.split_once(':')?;
+    let words = tokens(lead);
+    let announces = words.last().is_some_and(|it| LEADS_TO_LIST.contains(&&*it.text));
+    let lists = listed.split_whitespace().count() > 1;
+    (announces && words.len() <= MAX_LEAD_WORDS && lists).then_some(lead)
+}
+
 /// Phrases that exclude what they are said of.
 const EXCLUSIONS: [&str; 6] = ["avoid", "avoids", "shun", "shuns", "ruled out", "once thought"];
 

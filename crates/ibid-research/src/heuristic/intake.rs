@@ -12,6 +12,7 @@ use super::instructions::without_instructions;
 use super::language::language;
 use super::lexicon::{is_done_participle, is_verb, spaced};
 
+use super::imperative::as_question;
 use super::other_languages::{is_stop_word_in, kind_and_subjects};
 use super::question_kind::{HELPING_VERBS, question_kind};
 use super::question_parts::definition_and_more;
@@ -28,6 +29,7 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     let asked_in = language(&question.text);
     let whole = question_sentence(&question.text, words);
     let asked = without_instructions(&whole)?;
+    let asked = as_question(&asked).unwrap_or(asked);
     let (kind, mut subjects) = kind_and_subjects(&asked_in, &asked).unwrap_or_else(|| {
         // "What is X and how is it installed?" is about X.
         let defined = definition_and_more(&asked, words).map(|parts| subjects(&parts.0));

@@ -17,6 +17,7 @@ mod dimension;
 mod directives;
 pub(crate) mod editions;
 pub(crate) mod enumeration;
+mod imperative;
 pub(crate) mod injection;
 pub(crate) mod instructions;
 pub(crate) mod intake;

@@ -2,6 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::heuristic::answer_shape::is_free_form;
+use crate::heuristic::enumeration::lead_to_own_list;
 use crate::heuristic::intake::content_weight;
 use crate::heuristic::lexicon::spaced;
 use crate::heuristic::sentence::{has_denial, is_imperative, is_listed};
@@ -18,6 +19,10 @@ use super::scorer::RelevanceScorer;
 use super::sections::is_question;
 use super::terms::WeightedTerm;
 
+/// First words by which it refers to the sentence before.
+const POINTS_BACK: [&str; 6] = ["other", "such", "the", "these", "they", "those"];
+/// Share of the question that it must have.
+const MIN_LEAD_IN: f32 = 0.85;
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Words of headings that say nothing of the matter.
@@ -164,6 +169,29 @@ impl RelevanceScorer {
         let id = self.lexicon.id(&first);
         let asked = |term: &WeightedTerm| self.match_strength(term.id, &[id]) >= MIN_WORD_MATCH;
         why && acts && !self.question.iter().any(asked)
+    }
+
+    /// How nearly what stands before the colon of sentence `n` asks what a question for a list asks: "Such risk factors include: age, …",
+    /// after a sentence that names what they are of. It leads to what the sentence itself lists.
+    pub(super) fn lead_in_match(&mut self, page: &Page, n: usize) -> f32 {
+        let asks_list =
+            self.item_matchers.iter().any(|it| it.core && it.kind == QuestionKind::List);
+        let Some(lead) = lead_to_own_list(page.sentence(n)).filter(|_| asks_list) else {
+            return 0.0;
+        };
+        let words = tokens(lead);
+        let own = self.ids(lead);
+        let names_thing =
+            self.noun.is_some_and(|it| self.match_strength(it, &own) >= MIN_WORD_MATCH);
+        let points_back = words.first().is_some_and(|it| POINTS_BACK.contains(&&*it.text));
+        let before = n.checked_sub(1).filter(|_| points_back).map_or("", |at| page.sentence(at));
+        let ids = self.ids(&format!("{before} {lead}"));
+        let question = self.known_terms(&self.question);
+        let covered = self.coverage(&question, &ids);
+        if !names_thing || covered < MIN_LEAD_IN || self.denies_otherwise(lead) {
+            return 0.0;
+        }
+        covered.min(NOT_WHOLE_QUESTION)
     }
 
     /// How nearly the title of a page asks what the question asks, 0 to 1; 0 below a share of both of its words and of the question's.

@@ -1,4 +1,5 @@
 //! What is quoted for a sentence: the sentence alone, or with those before it that say what it is about.
+use crate::heuristic::enumeration::lead_to_own_list;
 use crate::heuristic::lexicon::{begins_with_phrase, has_phrase, spaced};
 use crate::heuristic::sentence::{SentenceText, fitness, is_imperative, leans_on_previous};
 use crate::prompts::SentenceWords;
@@ -66,6 +67,10 @@ impl SentenceRange {
         };
         // "Mice: They nest under the floor": the heading tells what it is about.
         if around.by_heading.is_some() {
+            return Some(span);
+        }
+        // "Such risk factors include: …" follows a sentence that names what is asked: the question says what they are of.
+        if around.headed > 0.0 && lead_to_own_list(page.sentence(n)).is_some() {
             return Some(span);
         }
         let leans = leans_on_previous(page.sentence(n), words);

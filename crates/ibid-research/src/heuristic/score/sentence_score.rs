@@ -5,6 +5,7 @@ use crate::heuristic::advice::{is_taken_back, opening_step_fitness};
 use crate::heuristic::answer_shape::{cue_fit, kind_fit};
 use crate::heuristic::asked_years::asked_years;
 use crate::heuristic::calendar::answers_future_with_past;
+use crate::heuristic::enumeration::lead_to_own_list;
 use crate::heuristic::lexicon::{begins_with_phrase, spaced};
 use crate::heuristic::sentence::{
     MEMBER_FITNESS, SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
@@ -42,8 +43,11 @@ use super::stance::NormalizedSentence;
 use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
 
-/// The weight of a sentence to which headings were joined.
+/// The weight of a sentence to which headings were joined. In a list that it leads to, capitals begin items.
 fn joined_headings_weight(around: &SentenceContext<'_>, sentence: &str) -> f32 {
+    if around.headed > 0.0 && lead_to_own_list(sentence).is_some() {
+        return 1.0;
+    }
     match around.casing.glued_capitals(sentence) {
         0 => 1.0,
         1 | 2 => JOINED_HEADINGS_WEIGHT,
@@ -118,7 +122,7 @@ impl RelevanceScorer {
                     // What speaks of its own text answers nothing, wherever it stands.
                     let strength = match self.words.sentence.aims.any_in(&seen.spaced) {
                         true => 0.0,
-                        false => above.strength(page, *n),
+                        false => above.strength(page, *n).max(self.lead_in_match(page, *n)),
                     };
                     let strength = if answers { strength.max(ANSWERING_SECTION) } else { strength };
                     let headed = if by_heading.is_some() { strength.max(titled) } else { strength };

@@ -266,13 +266,14 @@ impl RelevanceScorer {
         }
     }
 
-    /// Learns that two names are of one thing if the question has one of them.
-    fn learn_alias(&mut self, names: [&str; 2], via: Option<&str>) {
-        let mut ids = |name: &str| match name.trim().contains(' ') {
-            true => self.lexicon.id_set(name),
-            false => vec![self.lexicon.id(&name.to_lowercase())],
-        };
-        let (names, via) = (names.map(&mut ids), via.map(ids));
+    /// Learns that a name and another one, or a short form, are of one thing if the question has one of them.
+    fn learn_alias(&mut self, [name, other]: [&str; 2], via: Option<&str>) {
+        // "TMB-H" is one word.
+        let short =
+            (!other.trim().contains(' ')).then(|| vec![self.lexicon.id(&other.to_lowercase())]);
+        let names =
+            [self.lexicon.id_set(name), short.unwrap_or_else(|| self.lexicon.id_set(other))];
+        let via = via.map(|via| self.lexicon.id_set(via));
         let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
         if names.iter().any(|name| name.iter().all(asked)) {
             self.aliases.learn(names, via.as_ref());

@@ -111,10 +111,13 @@ impl InjectionDetector {
             };
             if texts.clone().any(addressing) {
                 let spaced = spaced(look);
-                let back = usize::from(POINTING_BACK.iter().any(|it| spaced.contains(it)));
-                let end = (n + 1..=n + MAX_REST_OF_PARAGRAPH)
-                    .find(|at| page.sentences().get(*at).is_none_or(|it| it.block != block(*n)));
-                rests.push(n.saturating_sub(back)..end.unwrap_or(n + 1 + MAX_REST_OF_PARAGRAPH));
+                let in_block =
+                    |at: usize| page.sentences().get(at).is_some_and(|it| it.block == block(*n));
+                let points = POINTING_BACK.iter().any(|it| spaced.contains(it));
+                let before = n.checked_sub(1).filter(|at| points && in_block(*at));
+                let most = n + 1 + MAX_REST_OF_PARAGRAPH;
+                let end = (n + 1..most).find(|at| !in_block(*at)).unwrap_or(most);
+                rests.push(before.unwrap_or(*n)..end);
             } else if !texts.clone().any(|text| self.directions.is_directive(text)) {
                 continue;
             }

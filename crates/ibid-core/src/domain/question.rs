@@ -289,8 +289,8 @@ pub enum QuestionKind {
 /// The refined question: what exactly is asked, and what is not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
-    /// The question as asked, without instructions on the form of the answer, or the part of a long text that asks. Relevance is
-    /// measured against it.
+    /// The question as asked, without instructions on the form of the answer, or the part of a long text that asks. What tells to list
+    /// something is put as a question. Relevance is measured against it.
     pub question: String,
     /// The version for prompts, if another: an unambiguous one written by a model, or the question with its instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

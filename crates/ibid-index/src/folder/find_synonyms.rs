@@ -18,6 +18,30 @@ const MAX_NAME_BYTES: usize = 100;
 /// Bytes before and after a bracket or comma that are looked at.
 const WINDOW_BYTES: usize = 240;
 
+/// Words for kinds of things, which are no names: "Wilson disease, also called hepatolenticular degeneration".
+const KINDS: [&str; 20] = [
+    "area",
+    "building",
+    "city",
+    "company",
+    "condition",
+    "device",
+    "disease",
+    "disorder",
+    "drug",
+    "group",
+    "institute",
+    "method",
+    "plant",
+    "process",
+    "region",
+    "syndrome",
+    "system",
+    "test",
+    "tool",
+    "town",
+];
+
 /// What introduces another name after a comma or an opening bracket, lower case, the longer ones first.
 const CUES: [&str; 11] = [
     "also called ",
@@ -57,8 +81,12 @@ pub(super) fn find_synonyms(title: &str, sentences: &[&str]) -> Vec<NamePair> {
         }
     }
     found.extend(settle_names(title, sentences, open_names));
+    let names_kind = |name: &String| KINDS.contains(&&*name.to_lowercase());
     found.retain(|(name, other)| {
-        name.len().max(other.len()) <= MAX_NAME_BYTES && !name.eq_ignore_ascii_case(other)
+        name.len().max(other.len()) <= MAX_NAME_BYTES
+            && !name.eq_ignore_ascii_case(other)
+            && !names_kind(name)
+            && !names_kind(other)
     });
     found
 }
@@ -134,7 +162,9 @@ fn long_form<'a>(before: &'a str, short: &str) -> Option<&'a str> {
         && whole.len() <= most
         && long.ends_with(char::is_alphanumeric)
         && !long.contains(['(', ')', ';', '"']);
-    (fits && !has_short).then_some(long)
+    // "Known as rheumatic fever (ARF)": the "as" is no part of the name.
+    let begins_with_stop_word = whole.first().is_some_and(|word| is_stop_word(&word.text));
+    (fits && !has_short && !begins_with_stop_word).then_some(long)
 }
 
 /// The name after a phrase such as "also called", if `rest` begins with one.

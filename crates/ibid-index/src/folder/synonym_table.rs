@@ -1,5 +1,5 @@
 //! The synonyms of an index, learned from its documents, by the words that a query may have.
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tantivy::DocSet;
 use tantivy::TERMINATED;
@@ -182,8 +182,8 @@ impl SynonymTable {
 /// A synonym by the stems of its name and of its other name.
 type KeyedSynonym = ((Vec<String>, Vec<String>), Synonym);
 
-/// The thing that each synonym names. Two synonyms name one thing if they share a name of several words that is no short form: a short
-/// form, and a single word, may have several meanings.
+/// The thing that each synonym names. Two synonyms name one thing if they share a name of several words that is no short form and explains
+/// one name only: a short form, a single word and a nickname may have several meanings.
 fn things(found: &[KeyedSynonym]) -> Vec<usize> {
     /// The synonym that stands for the thing of `nth`. `same` has for each an earlier one of the same thing, or itself.
     fn first(same: &mut [usize], mut nth: usize) -> usize {
@@ -193,11 +193,17 @@ fn things(found: &[KeyedSynonym]) -> Vec<usize> {
         }
         nth
     }
+    let mut owners: HashMap<&[String], BTreeSet<&[String]>> = HashMap::new();
+    for ((name, other), _) in found {
+        owners.entry(other.as_slice()).or_default().insert(name.as_slice());
+    }
+    // Chicago and Wellington are both "the Windy City".
+    let is_shared = |key: &[String]| owners.get(key).is_some_and(|names| names.len() > 1);
     let mut same: Vec<usize> = (0..found.len()).collect();
     let mut known: HashMap<&[String], usize> = HashMap::new();
     for (nth, ((name, other), synonym)) in found.iter().enumerate() {
         for (key, written) in [(name, &synonym.name), (other, &synonym.other)] {
-            if key.len() > 1 && !is_short_form(written) {
+            if key.len() > 1 && !is_short_form(written) && !is_shared(key) {
                 let earlier = *known.entry(key.as_slice()).or_insert(nth);
                 let (one, two) = (first(&mut same, earlier), first(&mut same, nth));
                 same[one.max(two)] = one.min(two);
@@ -233,7 +239,12 @@ fn following(found: &[KeyedSynonym], things: &[usize]) -> Vec<(usize, KeyedSynon
                 if documents(a, b).is_some() {
                     continue;
                 }
-                let linked = names.iter().filter(|it| it.0.len() > 1 && !is_short_form(it.1));
+                let is_shared = |key: &Vec<String>| {
+                    members.iter().filter(|((_, other), _)| other == key).count() > 1
+                };
+                let linked = names
+                    .iter()
+                    .filter(|it| it.0.len() > 1 && !is_short_form(it.1) && !is_shared(it.0));
                 let by = |(via, written): (&&Vec<String>, &&str)| {
                     Some((documents(a, via)?.min(documents(via, b)?), (*written).to_owned()))
                 };
@@ -321,6 +332,12 @@ mod tests {
         let found = [keyed("physical therapy", "PT"), keyed("prothrombin time", "PT")];
         assert!(following_of(&found).is_empty());
         assert_eq!(things(&found), [0, 1]);
+    }
+
+    #[test]
+    fn two_things_of_one_nickname_stay_apart() {
+        let found = [keyed("Chicago", "Windy City"), keyed("Wellington", "Windy City")];
+        assert!(following_of(&found).is_empty());
     }
 
     #[test]

@@ -11,8 +11,8 @@ const BETWEEN: [&str; 14] = [
 ];
 /// Words behind which more is said of the thing: "risk factors for gout".
 const JOINTS: [&str; 14] = [
-    "at", "between", "by", "for", "from", "in", "of", "on", "that", "to", "under", "which", "who",
-    "with",
+    "at", "between", "by", "except", "for", "from", "in", "of", "on", "that", "to", "under",
+    "which", "with",
 ];
 
 /// `text` as a question if it tells to list something; the number of things is left out.
@@ -36,8 +36,13 @@ pub(crate) fn as_question(text: &str) -> Option<String> {
         return None;
     }
     let named = rest.iter().skip_while(|word| word.span.start < thing.span.start);
-    let head = named.take_while(|word| !JOINTS.contains(&&*word.text)).last()?;
+    let joins = |word: &&Token| JOINTS.contains(&&*word.text) || is_stop_word(&word.text);
+    let head = named.take_while(|word| !joins(word)).last()?;
     let many = head.text.ends_with('s') && !head.text.ends_with("ss");
+    // "Name changes of a city", "List price": no command without what counts or determines the thing, or several things.
+    if leads.is_empty() && (verb.text == "name" || !many) {
+        return None;
+    }
     let is = if many { "are" } else { "is" };
     let rest = text[thing.span.start..].trim_end_matches(['.', '!', ' ']);
     Some(format!("What {is} the {rest}?"))
@@ -67,6 +72,8 @@ mod tests {
     fn other_openings_stay_as_they_are() {
         for text in [
             "Name of the longest bridge",
+            "Name changes of the city of Varn",
+            "List price of copper",
             "List: copper, tin, zinc",
             "Listing buildings in Bath",
             "Which names are listed?",

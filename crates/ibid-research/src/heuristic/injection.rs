@@ -18,8 +18,10 @@ use ibid_core::domain::{BlockKind, Brief, Page, QuestionKind};
 const ADDRESS_WORDS: usize = 8;
 /// Words mixing two scripts that are no longer a typing error.
 const MIN_MIXED_SCRIPT_WORDS: usize = 2;
-/// Sentences after an order to machines that go with the rest of its paragraph. In a text without line breaks the paragraph is all of it.
-const MAX_REST_OF_PARAGRAPH: usize = 12;
+/// Sentences of the longest paragraph of which the rest goes with an order to machines; of a longer one, as in a text without line
+/// breaks, so many sentences go.
+const MAX_PARAGRAPH: usize = 60;
+const MAX_REST_OF_PARAGRAPH: usize = 30;
 /// If more sentences than this mention a name, the page is about it, and they are kept.
 const MAX_INJECTED_MENTIONS: usize = 5;
 
@@ -115,9 +117,11 @@ impl InjectionDetector {
                     |at: usize| page.sentences().get(at).is_some_and(|it| it.block == block(*n));
                 let points = POINTING_BACK.iter().any(|it| spaced.contains(it));
                 let before = n.checked_sub(1).filter(|at| points && in_block(*at));
-                let most = n + 1 + MAX_REST_OF_PARAGRAPH;
-                let end = (n + 1..most).find(|at| !in_block(*at)).unwrap_or(most);
-                rests.push(before.unwrap_or(*n)..end);
+                let end = (n + 1..).find(|at| !in_block(*at)).unwrap_or(n + 1);
+                let begin = (0..*n).rev().take_while(|at| in_block(*at)).last().unwrap_or(*n);
+                let is_long = end - begin > MAX_PARAGRAPH;
+                let most = if is_long { n + 1 + MAX_REST_OF_PARAGRAPH } else { end };
+                rests.push(before.unwrap_or(*n)..end.min(most));
             } else if !texts.clone().any(|text| self.directions.is_directive(text)) {
                 continue;
             }

@@ -11,16 +11,16 @@ type Name = Vec<u32>;
 pub(super) struct Aliases(Vec<Vec<Name>>);
 
 impl Aliases {
-    /// Learns that two names are of one thing. A name of one word may have several meanings: it keeps the first that is learnt. Others
-    /// are names of the same thing if both are names of `via`, or if a longer name is known as one of that thing.
+    /// Learns a name and another one by which it is explained. A name of one word, and a nickname, may have several meanings: it keeps the
+    /// first that is learnt. Others are names of the same thing if both are names of `via`, or if the longer name that they explain is
+    /// known as one of that thing.
     pub(super) fn learn(&mut self, names: [Name; 2], via: Option<&Name>) {
         if names.iter().any(Vec::is_empty) || names[0] == names[1] {
             return;
         }
         let has = |thing: &Vec<Name>, name: &Name| thing.contains(name);
         let is_same = |thing: &&mut Vec<Name>| {
-            via.is_some_and(|via| has(thing, via))
-                || names.iter().any(|name| name.len() > 1 && has(thing, name))
+            via.is_some_and(|via| has(thing, via)) || names[0].len() > 1 && has(thing, &names[0])
         };
         if let Some(thing) = self.0.iter_mut().find(is_same) {
             for name in names {
@@ -70,6 +70,16 @@ mod tests {
         assert_eq!(with_other_names(&aliases, &[1, 2, 4, 5]), [1, 2, 3, 4, 5, BCC]);
         assert_eq!(with_other_names(&aliases, &[BCC]), [1, 2, 3, 4, 5, BCC]);
         assert_eq!(with_other_names(&aliases, &[4, 5]), [4, 5]);
+    }
+
+    #[test]
+    fn two_things_of_one_nickname_stay_apart() {
+        let mut aliases = Aliases::default();
+        let (chicago, wellington, windy_city) = (vec![1], vec![2], vec![3, 4]);
+        aliases.learn([chicago, windy_city.clone()], None);
+        aliases.learn([wellington, windy_city], None);
+        assert_eq!(with_other_names(&aliases, &[1]), [1, 3, 4]);
+        assert_eq!(with_other_names(&aliases, &[2]), [2]);
     }
 
     #[test]

@@ -20,7 +20,26 @@ use super::sections::is_question;
 use super::terms::WeightedTerm;
 
 /// First words by which it refers to the sentence before.
-const POINTS_BACK: [&str; 6] = ["other", "such", "the", "these", "they", "those"];
+const POINTS_BACK: [&str; 3] = ["such", "these", "those"];
+/// Words by which a sentence leaves out what it names, or sets it apart: no list leads on from there.
+const SETS_APART: [&str; 16] = [
+    "besides",
+    "cannot",
+    "contrast",
+    "except",
+    "excluding",
+    "instead",
+    "less",
+    "never",
+    "no",
+    "not",
+    "rather",
+    "refused",
+    "than",
+    "unlike",
+    "whereas",
+    "without",
+];
 /// Share of the question that it must have.
 const MIN_LEAD_IN: f32 = 0.85;
 /// Share of its words from which a heading has nothing but what is asked.
@@ -188,7 +207,9 @@ impl RelevanceScorer {
         let ids = self.ids(&format!("{before} {lead}"));
         let question = self.known_terms(&self.question);
         let covered = self.coverage(&question, &ids);
-        if !names_thing || covered < MIN_LEAD_IN || self.denies_otherwise(lead) {
+        let told = tokens(before);
+        let sets_apart = words.iter().chain(&told).any(|it| SETS_APART.contains(&&*it.text));
+        if !names_thing || sets_apart || covered < MIN_LEAD_IN || self.denies_otherwise(lead) {
             return 0.0;
         }
         covered.min(NOT_WHOLE_QUESTION)

@@ -203,7 +203,7 @@ impl SimilarPassages {
 }
 
 /// The vector of a query moved towards the mean of the `best` passages, of which the scores are given, best first (Rocchio 1971). The
-/// closer a score is to the best one, the more its passage counts: one clear answer moves the query alone.
+/// closer a score is to the best one, the more its passage counts: one clear answer alone moves the query.
 pub(super) fn moved_query(
     query: &[f32],
     best: &[(u64, f32)],

@@ -102,8 +102,8 @@ impl InjectionDetector {
         let block = |n: usize| page.sentences()[n].block;
         let (mut giving, mut orders) = (BTreeSet::new(), BTreeSet::new());
         let (mut brought_in, mut until) = (BTreeSet::new(), 0);
-        // Orders to machines with what follows them in their blocks.
-        let mut rests: Vec<Range<usize>> = Vec::new();
+        // What goes with orders to machines in their blocks.
+        let mut rest: BTreeSet<usize> = BTreeSet::new();
         for (n, look) in &looks {
             let written = page.sentence(*n);
             let texts = [written, look].into_iter().take(if look == written { 1 } else { 2 });
@@ -113,15 +113,14 @@ impl InjectionDetector {
             };
             if texts.clone().any(addressing) {
                 let spaced = spaced(look);
-                let in_block =
-                    |at: usize| page.sentences().get(at).is_some_and(|it| it.block == block(*n));
+                let own = block(*n);
+                let begin = page.sentences().partition_point(|it| it.block < own);
+                let end = page.sentences().partition_point(|it| it.block <= own);
                 let points = POINTING_BACK.iter().any(|it| spaced.contains(it));
-                let before = n.checked_sub(1).filter(|at| points && in_block(*at));
-                let end = (n + 1..).find(|at| !in_block(*at)).unwrap_or(n + 1);
-                let begin = (0..*n).rev().take_while(|at| in_block(*at)).last().unwrap_or(*n);
+                let first = if points { n.saturating_sub(1).max(begin) } else { *n };
                 let is_long = end - begin > MAX_PARAGRAPH;
                 let most = if is_long { n + 1 + MAX_REST_OF_PARAGRAPH } else { end };
-                rests.push(before.unwrap_or(*n)..end.min(most));
+                rest.extend(first..end.min(most));
             } else if !texts.clone().any(|text| self.directions.is_directive(text)) {
                 continue;
             }
@@ -148,7 +147,7 @@ impl InjectionDetector {
                 && leans_on_previous(page.sentence(**n), self.words)
         };
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
-        found.extend(all.iter().filter(|n| rests.iter().any(|it| it.contains(n))));
+        found.extend(all.iter().filter(|n| rest.contains(n)));
         found.extend(all.iter().filter(|n| brought_in.contains(n)));
         for name in names {
             let speaking: Vec<usize> =

@@ -5,6 +5,7 @@ Input:  --mirror DIR, a folder with one copy of each repository below, named OWN
         DIR/OWNER+NAME/repo (bare), DIR/OWNER+NAME/repo/.git or DIR/OWNER+NAME/.git.
 Output: --out DIR, which receives
         support.jsonl    {"src", "premise", "claim", "label"[, "context"]}
+        added.jsonl      the same, of ADDED
                          label: entail | neutral | contradict | not_entail
         relevance.jsonl  {"src", "question", "positives", "negatives"}
         counts.json      rows per source, label and split
@@ -19,6 +20,7 @@ import html
 import io
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -28,6 +30,10 @@ from collections import Counter, OrderedDict
 
 csv.field_size_limit(1 << 24)
 MAX_NEGATIVES = 12
+# Labels without a licence of their own, and labels that nobody has checked.
+LEFT_OUT = (("wiki-nli", "entail"), ("wiki-nli", "neutral"), ("wiki-nli", "contradict"), ("entailment-bank", "not_entail"))
+# Rows for support that training holds apart.
+HELD = 640
 
 # ----------------------------------------------------------------------------- repositories
 
@@ -296,6 +302,18 @@ def entailment_bank(mirror, repo):
                     yield split, ". ".join(others) + ".", hypothesis, "not_entail"
 
 
+def scitail(mirror, repo):
+    # Named dev there; by its 2,126 rows it is SciTail's test set.
+    for row in table(mirror.text(repo, "nli_datasets/scitail/dev.csv"), ",", quoted=True):
+        yield "test", row["premise"], row["hypothesis"], label_of(row["label"])
+
+
+def snli_test(mirror, repo):
+    read = lambda name: [it.strip() for it in mirror.text(repo, "dataset/eSNLI/%s.test" % name).strip("\n").split("\n")]
+    for premise, claim, label in zip(read("s1"), read("s2"), read("labels"), strict=True):
+        yield "test", detokenize(premise), detokenize(claim), label_of(label)
+
+
 def ambient(mirror, repo):
     # Pairs with one agreed label, and the spelled-out readings of the ambiguous ones.
     for row in json_lines(mirror.text(repo, "AmbiEnt/ambient_full.jsonl")):
@@ -476,6 +494,11 @@ SUPPORT = [
     ("ambient", "alisawuffles/ambient", ambient, "CC BY 4.0"),
     ("wice-train", "ryokamoi/wice", wice_train, "annotations ODC-BY; claims CC BY-SA; pages by Common Crawl terms"),
 ]
+# Rows of a later training. They are kept in a file of their own, so that the same rows of the others are held apart.
+ADDED = [
+    ("scitail", NLI_SETS, scitail, "Apache-2.0 (SciTail); repository MIT"),
+    ("snli-test", "OanaMariaCamburu/e-SNLI", snli_test, "CC BY-SA 4.0 (SNLI); repository MIT"),
+]
 # The order matters where sources share questions: the first one wins.
 RELEVANCE = [
     ("xquad-en", "deepmind/xquad", xquad, "CC BY-SA 4.0"),
@@ -499,9 +522,24 @@ def write_atomically(path, text):
     os.replace(path + ".tmp", path)
 
 
-def build_support(mirror, counts):
+def build_added(mirror, counts, support):
+    """The rows of ADDED that are not in `support`, and whose premises are not among the rows that `train.py` holds apart."""
+    rows = [json.loads(line) for line in support.splitlines()]
+    known = {(key(row["premise"]), key(row["claim"])) for row in rows}
+    rows = [row for row in rows if (row["src"], row["label"]) not in LEFT_OUT]
+    random.Random(1).shuffle(rows)
+    kept = {key(row["premise"]) for row in rows[:HELD]}
+    out = []
+    for line in build_support(mirror, counts, ADDED).splitlines():
+        row = json.loads(line)
+        if (key(row["premise"]), key(row["claim"])) not in known and key(row["premise"]) not in kept:
+            out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def build_support(mirror, counts, sources):
     rows, by_key, clash = [], {}, set()
-    for src, repo, reader, _ in SUPPORT:
+    for src, repo, reader, _ in sources:
         if not mirror.git_dir(repo):
             print("missing repository: " + repo, file=sys.stderr)
             continue
@@ -573,7 +611,7 @@ def sources_md(mirror, counts):
     lines = ["# Sources of the training data", "",
              "Made by prepare.py. Every repository is on GitHub as `https://github.com/OWNER/NAME`.", "",
              "| file | source | repository, commit | licence | rows used | splits |", "| --- | --- | --- | --- | --- | --- |"]
-    for name, group in (("support", SUPPORT), ("relevance", RELEVANCE)):
+    for name, group in (("support", SUPPORT + ADDED), ("relevance", RELEVANCE)):
         for src, repo, _, licence in group:
             if src not in counts[name]:
                 continue
@@ -596,7 +634,9 @@ def main():
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     mirror, counts = Mirror(args.mirror), {"support": {}, "relevance": {}, "splits": {}}
-    write_atomically(os.path.join(args.out, "support.jsonl"), build_support(mirror, counts))
+    support = build_support(mirror, counts, SUPPORT)
+    write_atomically(os.path.join(args.out, "support.jsonl"), support)
+    write_atomically(os.path.join(args.out, "added.jsonl"), build_added(mirror, counts, support))
     write_atomically(os.path.join(args.out, "relevance.jsonl"), build_relevance(mirror, counts))
     write_atomically(os.path.join(args.out, "counts.json"), json.dumps(counts, indent=1, sort_keys=True) + "\n")
     write_atomically(os.path.join(args.out, "SOURCES.md"), sources_md(mirror, counts))

@@ -48,10 +48,10 @@ impl Bert {
     pub fn open(dir: &Path) -> Result<Bert> {
         let load = || -> std::result::Result<BertModel, String> {
             let config = json(&dir.join("config.json"))?;
-            let words = WordPiece::from_json(&json(&dir.join("tokenizer.json"))?)?;
-            let mut weights = Weights::open(&dir.join(MODEL), None)?;
-            let encoder = Encoder::load(&config, &mut weights)?;
-            Ok(BertModel { tokenizer: Arc::new(words), encoder })
+            let tokenizer = || WordPiece::from_json(&json(&dir.join("tokenizer.json"))?);
+            let encoder = || Encoder::load(&config, &Weights::open(&dir.join(MODEL), None)?);
+            let (tokenizer, encoder) = rayon::join(tokenizer, encoder);
+            Ok(BertModel { tokenizer: Arc::new(tokenizer?), encoder: encoder? })
         };
         let parts = load().map_err(|why| {
             Error::new(ErrorKind::Setup, format!("loading the model in {}", dir.display()))
@@ -92,10 +92,10 @@ impl Bert {
     }
 
     fn load_cross_encoder(&self, file: &Path) -> std::result::Result<CrossEncoder, String> {
-        let mut weights = Weights::open(&self.dir.join(MODEL), Some(file))?;
+        let weights = Weights::open(&self.dir.join(MODEL), Some(file))?;
         let BertModel { tokenizer, encoder } = &*self.parts;
         let name = format!("{}/adapter", self.name);
-        CrossEncoder::load(name, (tokenizer, encoder), &mut weights)
+        CrossEncoder::load(name, (tokenizer, encoder), &weights)
     }
 }
 

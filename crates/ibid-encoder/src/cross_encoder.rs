@@ -39,7 +39,7 @@ impl CrossEncoder {
     pub(crate) fn load(
         name: String,
         (tokenizer, encoder): (&Arc<WordPiece>, &Encoder),
-        weights: &mut Weights,
+        weights: &Weights,
     ) -> std::result::Result<CrossEncoder, String> {
         let encoder = encoder.adapted(weights)?;
         let relevance = Head::load("relevance", [1, encoder.width()], weights)?;
@@ -108,12 +108,8 @@ struct Head {
 }
 
 impl Head {
-    fn load(
-        name: &str,
-        shape: [usize; 2],
-        weights: &mut Weights,
-    ) -> std::result::Result<Head, String> {
-        let mut tensor = |part: &str, shape: &[usize]| {
+    fn load(name: &str, shape: [usize; 2], weights: &Weights) -> std::result::Result<Head, String> {
+        let tensor = |part: &str, shape: &[usize]| {
             let name = format!("{name}.{part}");
             let found = weights.added(&name)?;
             match found.shape == shape {

@@ -65,7 +65,7 @@ impl ThreadKernels {
 }
 
 impl Encoder {
-    pub(crate) fn load(config: &Value, tensors: &mut Weights) -> Result<Encoder, String> {
+    pub(crate) fn load(config: &Value, tensors: &Weights) -> Result<Encoder, String> {
         let number = |name: &str| {
             let it = config[name].as_u64().and_then(|number| usize::try_from(number).ok());
             it.filter(|it| *it > 0).ok_or_else(|| format!("config.json has no {name}"))
@@ -80,6 +80,7 @@ impl Encoder {
         }
         let token_type_embeddings = tensors.vector("embeddings.token_type_embeddings.weight")?;
         let layers = (0..number("num_hidden_layers")?)
+            .into_par_iter()
             .map(|nth| EncoderLayer::load(nth, width, &gemms, (tensors, epsilon)).map(Arc::new))
             .collect::<Result<Vec<Arc<EncoderLayer>>, String>>()?;
         let position_embeddings = tensors.matrix("embeddings.position_embeddings.weight")?;
@@ -101,7 +102,7 @@ impl Encoder {
     }
 
     /// This model for pairs of texts, with the adapter that `tensors` has. What the adapter leaves as it is is shared.
-    pub(crate) fn adapted(&self, tensors: &mut Weights) -> Result<Encoder, String> {
+    pub(crate) fn adapted(&self, tensors: &Weights) -> Result<Encoder, String> {
         let (width, epsilon) = (self.width(), self.norm.epsilon);
         let gemms = ThreadKernels::new(self.heads);
         let token_type_embeddings = tensors.vector("embeddings.token_type_embeddings.weight")?;
@@ -114,7 +115,8 @@ impl Encoder {
             }
             EncoderLayer::load(nth, width, &gemms, (tensors, epsilon)).map(Arc::new)
         };
-        let layers = self.layers.iter().enumerate().map(layer).collect::<Result<_, String>>()?;
+        let layers =
+            self.layers.par_iter().enumerate().map(layer).collect::<Result<_, String>>()?;
         Ok(Encoder {
             token_embeddings: Arc::clone(&self.token_embeddings),
             position_embeddings: Arc::clone(&self.position_embeddings),
@@ -222,12 +224,12 @@ impl EncoderLayer {
         nth: usize,
         width: usize,
         gemms: &ThreadKernels,
-        (tensors, epsilon): (&mut Weights, f32),
+        (tensors, epsilon): (&Weights, f32),
     ) -> Result<EncoderLayer, String> {
         let name = |rest: &str| format!("encoder.layer.{nth}.{rest}");
         let parts = ["query", "key", "value"].map(|it| name(&format!("attention.self.{it}")));
         let mut query_key_value = Linear::load(&parts, &gemms.int8, tensors)?;
-        let mut linear = |it: &str| Linear::load(&[name(it)], &gemms.int8, tensors);
+        let linear = |it: &str| Linear::load(&[name(it)], &gemms.int8, tensors);
         let attended = linear("attention.output.dense")?;
         let intermediate = linear("intermediate.dense")?;
         let output = linear("output.dense")?;
@@ -241,7 +243,7 @@ impl EncoderLayer {
         }
         // Attention divides the products of queries and keys by this.
         query_key_value.scale_outputs(0..width, ((width / gemms.heads) as f32).sqrt().recip());
-        let mut norm = |it: &str| LayerNorm::load(&name(it), width, (tensors, epsilon));
+        let norm = |it: &str| LayerNorm::load(&name(it), width, (tensors, epsilon));
         Ok(EncoderLayer {
             attended_norm: norm("attention.output.LayerNorm")?,
             norm: norm("output.LayerNorm")?,
@@ -356,7 +358,7 @@ impl LayerNorm {
     fn load(
         name: &str,
         width: usize,
-        (tensors, epsilon): (&mut Weights, f32),
+        (tensors, epsilon): (&Weights, f32),
     ) -> Result<LayerNorm, String> {
         let weight = tensors.vector(&format!("{name}.weight"))?;
         let bias = tensors.vector(&format!("{name}.bias"))?;

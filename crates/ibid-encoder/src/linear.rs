@@ -100,7 +100,7 @@ impl Linear {
     pub(crate) fn load(
         names: &[String],
         product: &Int8Gemm,
-        weights: &mut Weights,
+        weights: &Weights,
     ) -> Result<Linear, String> {
         let (mut values, mut scales, mut bias) = (Vec::new(), Vec::new(), Vec::new());
         let mut inputs = None;

@@ -1,5 +1,8 @@
 //! Quantized matrices.
+use rayon::prelude::*;
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_simd::SimdOp as _;
+use rten_tensor::NdTensorView;
 use rten_vecmath::MinMax;
 
 /// A matrix of 8-bit numbers with a scale for each of its rows.
@@ -28,27 +31,29 @@ impl QuantizedMatrix {
     /// changes. False if a sum is no number.
     pub(crate) fn add_product(&mut self, left: &[f32], right: &[f32], rank: usize) -> bool {
         let columns = self.columns.max(1);
-        let mut sum = vec![0.0; columns];
-        let rows = self.values.chunks_exact_mut(columns).zip(&mut self.scales);
-        for ((values, row_scale), factors) in rows.zip(left.chunks_exact(rank.max(1))) {
-            sum.fill(0.0);
-            for (factor, row) in factors.iter().zip(right.chunks_exact(columns)) {
-                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += factor * value);
-            }
+        let mut product = vec![0.0; self.values.len()];
+        let one = NdTensorView::<f32, 2>::from_data([self.rows, rank], left);
+        let other = NdTensorView::<f32, 2>::from_data([rank, columns], right);
+        let (one, other) = (GemmInputA::Unpacked(one), GemmInputB::Unpacked(other));
+        let gemm = GemmExecutor::<f32>::default();
+        if gemm.gemm(&mut product, one, other, GemmOptions::default()).is_err() {
+            return false;
+        }
+        let rows = self.values.par_chunks_exact_mut(columns).zip(&mut self.scales);
+        rows.zip(product.par_chunks_exact_mut(columns)).all(|((values, row_scale), sum)| {
             if sum.iter().all(|it| *it == 0.0) {
-                continue;
+                return true;
             }
-            sum.iter_mut().zip(&*values).for_each(|(sum, it)| *sum += f32::from(*it) * *row_scale);
+            let row = sum.iter_mut().zip(&*values);
+            row.for_each(|(sum, it)| *sum += f32::from(*it) * *row_scale);
             if !sum.iter().all(|it| it.is_finite()) {
                 return false;
             }
-            *row_scale = scale(max_abs(&sum), f32::from(i8::MAX));
-            values
-                .iter_mut()
-                .zip(&sum)
-                .for_each(|(it, sum)| *it = quantized_value(*sum, *row_scale));
-        }
-        true
+            *row_scale = scale(max_abs(sum), f32::from(i8::MAX));
+            let row = values.iter_mut().zip(&*sum);
+            row.for_each(|(it, sum)| *it = quantized_value(*sum, *row_scale));
+            true
+        })
     }
 
     /// Adds row `nth` to `sum`.

@@ -2,6 +2,7 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
@@ -16,15 +17,19 @@ pub(crate) struct FloatTensor {
     pub(crate) values: Vec<f32>,
 }
 
-/// An open file of tensors. Each tensor is read once.
+/// An open file of tensors. Each tensor is read once. Several threads may read.
 pub(crate) struct TensorFile {
-    file: File,
-    /// The tensors that were not read yet.
-    header: Map<String, Value>,
+    unread: Mutex<UnreadTensors>,
     /// The offset of the numbers in the file.
     begin: u64,
     /// Bytes of the file.
     length: u64,
+}
+
+struct UnreadTensors {
+    file: File,
+    /// The rows of the header.
+    header: Map<String, Value>,
 }
 
 impl TensorFile {
@@ -42,11 +47,12 @@ impl TensorFile {
         file.read_exact(&mut header).map_err(fault)?;
         let header = serde_json::from_slice(&header)
             .map_err(|error| format!("the header of {}: {error}", path.display()))?;
-        Ok(TensorFile { file, header, begin: 8 + length, length: bytes })
+        let unread = Mutex::new(UnreadTensors { file, header });
+        Ok(TensorFile { unread, begin: 8 + length, length: bytes })
     }
 
     /// The matrix called `name`: 8-bit numbers (`I8`) with the scales called `name.scale`, or floats, which are quantized.
-    pub(crate) fn quantized_matrix(&mut self, name: &str) -> Result<QuantizedMatrix, String> {
+    pub(crate) fn quantized_matrix(&self, name: &str) -> Result<QuantizedMatrix, String> {
         let (dtype, shape, bytes) = self.bytes(name)?;
         let [rows, columns] = shape[..] else {
             return Err(format!("tensor {name} is not a matrix"));
@@ -63,27 +69,34 @@ impl TensorFile {
     }
 
     /// All numbers of the tensor called `name`.
-    pub(crate) fn vector(&mut self, name: &str) -> Result<Vec<f32>, String> {
+    pub(crate) fn vector(&self, name: &str) -> Result<Vec<f32>, String> {
         Ok(self.float_tensor(name)?.values)
     }
 
     /// The tensor of floats called `name`.
-    pub(crate) fn float_tensor(&mut self, name: &str) -> Result<FloatTensor, String> {
+    pub(crate) fn float_tensor(&self, name: &str) -> Result<FloatTensor, String> {
         let (dtype, shape, bytes) = self.bytes(name)?;
         Ok(FloatTensor { shape, values: floats(name, &dtype, &bytes)? })
     }
 
-    /// The names of the tensors that were not read yet.
-    pub(crate) fn unread(&self) -> impl Iterator<Item = &str> {
-        self.header.keys().map(String::as_str).filter(|name| *name != "__metadata__")
+    /// The first tensor that was not read yet and whose name begins with `prefix`.
+    pub(crate) fn first_unread(&self, prefix: &str) -> Option<String> {
+        let unread = self.lock();
+        let names = unread.header.keys().filter(|name| *name != "__metadata__");
+        names.into_iter().find(|name| name.starts_with(prefix)).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, UnreadTensors> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The type, the shape and the bytes of a tensor.
-    fn bytes(&mut self, name: &str) -> Result<(String, Vec<usize>, Vec<u8>), String> {
-        let row = self
-            .header
+    fn bytes(&self, name: &str) -> Result<(String, Vec<usize>, Vec<u8>), String> {
+        let mut unread = self.lock();
+        let UnreadTensors { file, header } = &mut *unread;
+        let row = header
             .remove(name)
-            .or_else(|| self.header.remove(&format!("bert.{name}")))
+            .or_else(|| header.remove(&format!("bert.{name}")))
             .ok_or_else(|| format!("tensor {name} is missing"))?;
         let dtype = row["dtype"].as_str().unwrap_or_default().to_owned();
         let size = match dtype.as_str() {
@@ -104,9 +117,8 @@ impl TensorFile {
             return Err(format!("tensor {name}: size and shape differ"));
         }
         let mut bytes = vec![0; to - from];
-        self.file
-            .seek(SeekFrom::Start(self.begin + from as u64))
-            .and_then(|_| self.file.read_exact(&mut bytes))
+        file.seek(SeekFrom::Start(self.begin + from as u64))
+            .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|error| format!("tensor {name}: {error}"))?;
         Ok((dtype, shape, bytes))
     }

@@ -25,16 +25,16 @@ impl Weights {
 
     /// Whether the adapter has a tensor whose name begins with `prefix`.
     pub(crate) fn adapts(&self, prefix: &str) -> bool {
-        self.adapter.iter().any(|it| it.unread().any(|name| name.starts_with(prefix)))
+        self.adapter.iter().any(|it| it.first_unread(prefix).is_some())
     }
 
     /// The matrix called `name` of the model.
-    pub(crate) fn matrix(&mut self, name: &str) -> Result<QuantizedMatrix, String> {
+    pub(crate) fn matrix(&self, name: &str) -> Result<QuantizedMatrix, String> {
         self.model.quantized_matrix(name)
     }
 
     /// The weights of the linear map called `name`, with the adapter's product added.
-    pub(crate) fn linear(&mut self, name: &str) -> Result<QuantizedMatrix, String> {
+    pub(crate) fn linear(&self, name: &str) -> Result<QuantizedMatrix, String> {
         let mut weight = self.model.quantized_matrix(&format!("{name}.weight"))?;
         if !self.adapts(&format!("{name}.lora_")) {
             return Ok(weight);
@@ -57,7 +57,7 @@ impl Weights {
     }
 
     /// The numbers of the tensor called `name`: the adapter's, or else the model's.
-    pub(crate) fn vector(&mut self, name: &str) -> Result<Vec<f32>, String> {
+    pub(crate) fn vector(&self, name: &str) -> Result<Vec<f32>, String> {
         let own = self.model.float_tensor(name)?;
         if !self.adapts(name) {
             return Ok(own.values);
@@ -72,9 +72,9 @@ impl Weights {
     }
 
     /// The tensor called `name` of the adapter.
-    pub(crate) fn added(&mut self, name: &str) -> Result<FloatTensor, String> {
+    pub(crate) fn added(&self, name: &str) -> Result<FloatTensor, String> {
         let missing = || format!("tensor {name} is missing");
-        let tensor = self.adapter.as_mut().ok_or_else(missing)?.float_tensor(name)?;
+        let tensor = self.adapter.as_ref().ok_or_else(missing)?.float_tensor(name)?;
         match tensor.values.iter().all(|it| it.abs() <= LARGEST) {
             true => Ok(tensor),
             false => Err(format!("tensor {name} has values above {LARGEST}")),
@@ -83,7 +83,7 @@ impl Weights {
 
     /// Fails if the adapter has a tensor that was not asked for: its name is misspelled, or it is for another model.
     pub(crate) fn finish(&self) -> Result<(), String> {
-        match self.adapter.iter().find_map(|it| it.unread().next()) {
+        match self.adapter.as_ref().and_then(|it| it.first_unread("")) {
             Some(name) => Err(format!("tensor {name} belongs to no part of the model")),
             None => Ok(()),
         }

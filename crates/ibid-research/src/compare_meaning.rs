@@ -8,9 +8,10 @@ use crate::heuristic::score::{PageInput, PageSentences, RelevanceScorer};
 use crate::thresholds::MIN_FOUND_ASPECT;
 
 /// Whether the meaning of sentences may tell more than their words: steps seldom mean by themselves what is asked, so they are
-/// compared only where none of the evidence has most of the words asked for.
-pub(crate) fn needs_meaning(kind: QuestionKind, words_fail: bool) -> bool {
-    words_fail || kind != QuestionKind::HowTo
+/// compared only where none of the evidence has most of the words asked for. So are those of later rounds, which search for what is open
+/// besides the question.
+pub(crate) fn needs_meaning(kind: QuestionKind, round: u32, words_fail: bool) -> bool {
+    words_fail || kind != QuestionKind::HowTo && round <= 1
 }
 
 /// Whether none of the evidence has most of the words asked for: the pages may say it in others.

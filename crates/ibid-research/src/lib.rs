@@ -74,6 +74,7 @@ pub use page_summary::{PageSummary, SummarySentence, summarize_page, summarize_u
 pub use read::read_with_fallback;
 pub use topic::{detect_topic, is_same_question};
 
+use compare_meaning::needs_meaning;
 use gather::ResearchLoop;
 use llm_session::LlmSession;
 use run_context::RunContext;
@@ -81,6 +82,7 @@ use write::Revision;
 
 use std::collections::BTreeSet;
 
+use futures_util::future::join;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Claim, OutputMode, Plan, QueryExpansion, Question, Report, RunId};
 use ibid_core::ports::{EventLog, NoSteering, Providers, RoleModels};
@@ -120,7 +122,13 @@ pub async fn research(
     let ctx = RunContext { brief: &brief, ..ctx };
     let mut research = ResearchLoop::after_prefetch(ctx, plan, prefetched)?;
     research.recall_known_pages(&mut llm).await?;
-    research.gather_until_enough(&mut llm).await?;
+    // The model that compares loads while the first pages are searched and read.
+    let prepare = async {
+        if needs_meaning(brief.kind, 1, false) {
+            providers.ranker.prepare_similarity().await;
+        }
+    };
+    join(research.gather_until_enough(&mut llm), prepare).await.0?;
     research.gather_added_items(&mut llm).await?;
 
     log.set_phase(Phase::Write, None);

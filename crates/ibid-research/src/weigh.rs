@@ -122,7 +122,7 @@ pub(crate) async fn find_evidence(
     let mut weighed = weigh_by_words(round, scorer, inputs)?;
     let found = weighed.iter().flat_map(|page| &page.found.evidence).chain(&notes.evidence);
     let words_fail = lacks_lexical_match(scorer, found);
-    let compares = needs_meaning(round.brief.kind, words_fail);
+    let compares = needs_meaning(round.brief.kind, round.round, words_fail);
     if let Some(ranker) = round.ranker.filter(|_| compares) {
         let pages = weighed.iter().map(|page| (&page.input, &page.sentences));
         if compare_meaning(round.log, ranker, (scorer, words_fail), pages).await? {

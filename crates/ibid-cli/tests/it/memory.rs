@@ -198,6 +198,10 @@ impl Store for Events {
     async fn page(&self, _hash: &PageHash) -> Result<Option<Page>> {
         Ok(None)
     }
+    async fn charge(&self, _: &RunId, _: Option<f64>) -> Result<()> {
+        Ok(())
+    }
+
     async fn send_command(&self, _run: &RunId, _order: RunCommand) -> Result<()> {
         Ok(())
     }

@@ -68,7 +68,7 @@ pub use report::{
     ConflictSide, Excerpt, Finding, FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report,
     ReportChecks, Section, SectionLayout, YesNo,
 };
-pub use segment::split_sentences;
+pub use segment::{opens_sentence, split_sentences};
 pub use share::{ShareCreator, ShareLink};
 pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{

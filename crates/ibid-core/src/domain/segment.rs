@@ -6,6 +6,7 @@ mod lost_stop;
 
 use std::ops::Range;
 
+pub use lost_stop::opens_sentence;
 use lost_stop::split_at_lost_stops;
 
 /// Abbreviations that do not end a sentence, lower case, without the full stop: English first, then German, French,

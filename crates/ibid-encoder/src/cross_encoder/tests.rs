@@ -303,8 +303,8 @@ fn an_adapter_of_zeros_leaves_the_model_as_it_is() {
     let tokens = model.tokens(&[(QUESTION, SENTENCES[0])]);
     let file = model_dir().join("config.json");
     let config = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    let mut weights = Weights::open(&model_dir().join("model.safetensors"), None).unwrap();
-    let plain = Encoder::load(&config, &mut weights).unwrap();
+    let weights = Weights::open(&model_dir().join("model.safetensors"), None).unwrap();
+    let plain = Encoder::load(&config, &weights).unwrap();
     assert_eq!(model.means(&[(QUESTION, SENTENCES[0])]), plain.embed(&tokens));
     // The second text has its own token type: as one text, the same tokens have another mean.
     let as_one = [Tokens { first: tokens[0].ids.len(), ids: tokens[0].ids.clone() }];

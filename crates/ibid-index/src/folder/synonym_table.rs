@@ -115,6 +115,7 @@ impl SynonymTable {
             .collect();
         found.sort_by(|a, b| b.1.documents.cmp(&a.1.documents).then_with(|| a.0.cmp(&b.0)));
         found.truncate(MAX_SYNONYMS);
+        drop_shared_nicknames(&mut found);
         let mut table = SynonymTable { explained: found.len(), ..SynonymTable::default() };
         let mut things = things(&found);
         let following = following(&found, &things);
@@ -181,6 +182,31 @@ impl SynonymTable {
 
 /// A synonym by the stems of its name and of its other name.
 type KeyedSynonym = ((Vec<String>, Vec<String>), Synonym);
+
+/// Drops the nicknames of several things: Chicago and Wellington are both "the Windy City". They are written as proper names that have no
+/// word in common; "cardiac arrest" and "heart arrest" may be one thing.
+fn drop_shared_nicknames(found: &mut Vec<KeyedSynonym>) {
+    let is_proper = |name: &str| name.starts_with(char::is_uppercase) && !is_short_form(name);
+    let mut owners: HashMap<Vec<String>, Vec<Vec<String>>> = HashMap::new();
+    for ((name, other), it) in found.iter() {
+        if other.len() > 1 && is_proper(&it.name) && is_proper(nickname(&it.other)) {
+            owners.entry(other.clone()).or_default().push(name.clone());
+        }
+    }
+    let are_apart = |names: &[Vec<String>]| {
+        let pairs = names
+            .iter()
+            .enumerate()
+            .flat_map(|(at, one)| names[at + 1..].iter().map(move |other| (one, other)));
+        pairs.into_iter().any(|(one, other)| !one.iter().any(|stem| other.contains(stem)))
+    };
+    found.retain(|((_, other), _)| owners.get(other).is_none_or(|names| !are_apart(names)));
+}
+
+/// A name without its article.
+fn nickname(name: &str) -> &str {
+    name.strip_prefix("the ").or_else(|| name.strip_prefix("The ")).unwrap_or(name)
+}
 
 /// The thing that each synonym names. Two synonyms name one thing if they share a name of several words that is no short form and explains
 /// one name only: a short form, a single word and a nickname may have several meanings.

@@ -27,7 +27,7 @@ const SHARED_WORDS_WEIGHT: f32 = 0.5;
 /// have it first, and among the first three, with 8 to 48.
 const MAX_READ: usize = 16;
 /// Sentences that it reads without their title and the sentence before them, too: the likeliest of these.
-const MAX_READ_TWICE: usize = 8;
+const MAX_READ_TWICE: usize = 4;
 /// What turns cosines besides the shared subject, and the log-odds of the cross-encoder, into the log-odds that a sentence answers:
 /// fitted to the sentences nearest to 88 questions in everyday words on eight small folders, of which 56 are answered by a sentence.
 /// One sentence for each was known to answer; because others do, too, the bias is raised by 1.2.
@@ -231,6 +231,11 @@ impl HybridRanker {
         Ok(found)
     }
 
+    async fn load_pair_scorer(&self) -> Result<Option<Arc<dyn PairScorer>>> {
+        let load = Arc::clone(&self.pair_scorer);
+        tokio::task::spawn_blocking(move || load()).await.map_err(reading_stopped).flatten()
+    }
+
     /// The vectors of `texts`, in order.
     async fn vectors(&self, texts: &[&str]) -> Result<Vec<Arc<[f32]>>> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -284,15 +289,15 @@ impl Ranker for HybridRanker {
         if sentences.len() < SUBJECT_TEXTS.1 {
             return Ok(Vec::new());
         }
-        let near = self.nearest_by_words(query, sentences).await?;
-        let mut by_vectors = self.log_odds_by_vectors(query, sentences, near).await?;
-        by_vectors.truncate(MAX_READ);
-        let failed = |failed: tokio::task::JoinError| {
-            Error::new(ErrorKind::Internal, "reading pairs of texts").with_source(failed)
+        // It loads while the sentences are embedded.
+        let load = self.load_pair_scorer();
+        let by_vectors = async {
+            let near = self.nearest_by_words(query, sentences).await?;
+            self.log_odds_by_vectors(query, sentences, near).await
         };
-        let load = Arc::clone(&self.pair_scorer);
-        let loaded = tokio::task::spawn_blocking(move || load()).await.map_err(failed)?;
-        let read = match loaded? {
+        let (loaded, mut by_vectors) = tokio::try_join!(load, by_vectors)?;
+        by_vectors.truncate(MAX_READ);
+        let read = match loaded {
             None => by_vectors,
             Some(scorer) => {
                 let texts = |(at, log_odds): (usize, f32)| CandidateTexts {
@@ -304,7 +309,7 @@ impl Ranker for HybridRanker {
                 let texts: Vec<CandidateTexts> = by_vectors.into_iter().map(texts).collect();
                 let query = query.to_owned();
                 let read = move || read_pairs(&*scorer, &query, texts);
-                tokio::task::spawn_blocking(read).await.map_err(failed)?
+                tokio::task::spawn_blocking(read).await.map_err(reading_stopped)?
             }
         };
         let mut found = vec![0.0; sentences.len()];
@@ -313,6 +318,14 @@ impl Ranker for HybridRanker {
         }
         Ok(found)
     }
+
+    async fn prepare_similarity(&self) {
+        let _ = self.load_pair_scorer().await;
+    }
+}
+
+fn reading_stopped(failed: tokio::task::JoinError) -> Error {
+    Error::new(ErrorKind::Internal, "reading pairs of texts").with_source(failed)
 }
 
 /// A sentence that the cross-encoder reads.

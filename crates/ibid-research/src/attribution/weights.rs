@@ -94,67 +94,67 @@ pub(super) const BY_WORDS: SignalWeights = SignalWeights {
 #[rustfmt::skip]
 pub(super) const BY_MEANING: SignalWeights = SignalWeights {
     support: [
-        0.208, // cov_doc
-        0.218, // cov_best
-        0.207, // cov_window
-        0.140, // names_doc
-        -0.324, // names_missing
-        -0.850, // numbers_doc
-        -0.627, // numbers_conflict
+        0.200, // cov_doc
+        0.200, // cov_best
+        0.183, // cov_window
+        0.135, // names_doc
+        -0.306, // names_missing
+        -0.820, // numbers_doc
+        -0.565, // numbers_conflict
         0.000, // run
-        0.124, // order
-        0.149, // trigrams
-        -0.035, // negation
-        -0.513, // claim_denies
-        -0.156, // source_denies
-        -0.164, // opposite
-        -0.541, // direction
-        -0.239, // hedged
-        -0.120, // missing_words
-        0.181, // reverse
-        -0.090, // long_source
-        0.855, // long_claim
-        -0.306, // missing_weight
-        0.188, // cov_rare
+        0.073, // order
+        0.135, // trigrams
+        -0.017, // negation
+        -0.529, // claim_denies
+        -0.165, // source_denies
+        -0.263, // opposite
+        -0.509, // direction
+        -0.223, // hedged
+        -0.117, // missing_words
+        0.180, // reverse
+        -0.088, // long_source
+        0.783, // long_claim
+        -0.280, // missing_weight
+        0.165, // cov_rare
         0.000, // other_name
-        -0.185, // denied_nowhere
-        0.731, // entailed
-        0.624, // entailed_best
-        -0.569, // contradicted
-        -0.786, // contradicted_best
-        0.285, // answered
+        -0.146, // denied_nowhere
+        0.826, // entailed
+        0.625, // entailed_best
+        -0.680, // contradicted
+        -0.472, // contradicted_best
+        0.215, // answered
     ],
-    support_bias: -0.951,
+    support_bias: -0.917,
     contradiction: [
         0.000, // cov_doc
         0.000, // cov_best
         0.000, // cov_window
         0.000, // names_doc
-        0.381, // names_missing
-        0.291, // numbers_doc
-        1.449, // numbers_conflict
+        0.347, // names_missing
+        0.243, // numbers_doc
+        1.342, // numbers_conflict
         0.000, // run
-        -0.311, // order
+        -0.186, // order
         0.000, // trigrams
-        0.077, // negation
-        1.329, // claim_denies
-        0.403, // source_denies
-        0.426, // opposite
-        1.402, // direction
+        0.031, // negation
+        1.341, // claim_denies
+        0.419, // source_denies
+        0.667, // opposite
+        1.292, // direction
         0.000, // hedged
         0.000, // missing_words
         0.000, // reverse
-        0.177, // long_source
-        -1.639, // long_claim
-        0.794, // missing_weight
+        0.203, // long_source
+        -1.486, // long_claim
+        0.710, // missing_weight
         0.000, // cov_rare
         0.000, // other_name
-        0.479, // denied_nowhere
-        -1.354, // entailed
-        -0.989, // entailed_best
-        1.100, // contradicted
-        1.241, // contradicted_best
+        0.371, // denied_nowhere
+        -1.416, // entailed
+        -0.968, // entailed_best
+        1.315, // contradicted
+        0.829, // contradicted_best
         0.000, // answered
     ],
-    contradiction_bias: -0.233,
+    contradiction_bias: -0.301,
 };

@@ -228,7 +228,7 @@ fn trim_weak(text: &str, run: &mut Vec<Token>) {
     }
 }
 
-fn is_question_word(word: &str) -> bool {
+pub(crate) fn is_question_word(word: &str) -> bool {
     matches!(
         word,
         "list" | "describe" | "explain" | "compare" | "please" | "define" | "vs" | "versus"

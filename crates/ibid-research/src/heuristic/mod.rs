@@ -39,4 +39,5 @@ mod sentence_form;
 pub(crate) mod side_name;
 pub(crate) mod tables;
 pub mod text_answer;
+mod text_headings;
 pub(crate) mod verdict;

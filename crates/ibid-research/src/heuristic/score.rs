@@ -19,6 +19,7 @@ mod section_heading;
 mod sections;
 mod sentence_range;
 mod sentence_score;
+mod set_apart;
 mod similarity;
 mod stance;
 mod stated_facts;

@@ -6,7 +6,10 @@ use super::measures::measures;
 use ibid_core::domain::{BlockKind, Page};
 
 use super::lexicon::{has_phrase, on_one_line, sentence_case, spaced};
-use super::sentence_form::{is_conditional, is_title, is_unbalanced, starts_with_page_number};
+use super::sentence_form::{
+    is_conditional, is_contents, is_title, is_unbalanced, starts_with_page_number,
+};
+use super::text_headings::has_lost_break;
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
@@ -63,6 +66,7 @@ pub(crate) fn fitness(
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
         || (!stop && kind == BlockKind::Prose && breaks_off(text, words))
+        || has_lost_break(page, n)
         || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')
         || text.contains("? ") && seen.words < 25
         || is_reference(text, seen)
@@ -293,7 +297,7 @@ fn is_noise(text: &str) -> bool {
     let total = text.chars().count();
     let letters = text.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     let bars = text.matches(['|', '›', '»', '→', '•', '·', '_', '{', '}', '<', '>', '\\']).count();
-    letters * 10 < total * 7 || bars > 2 || is_byline(text)
+    letters * 10 < total * 7 || bars > 2 || is_byline(text) || is_contents(text)
 }
 
 /// "By Ada Reed 2016-03-04 - 3 min read".

@@ -184,7 +184,7 @@ fn matches_aspect(
     };
     let shares: Vec<f32> = ranked.iter().map(share).collect();
     // To "does it raise the value of a house" a sentence on raising alone is no answer.
-    if !ranked.iter().any(|it| scorer.has_asked_word_besides_verb(&it.point.text)) {
+    if !ranked.iter().any(|it| it.headed || scorer.has_asked_word_besides_verb(&it.point.text)) {
         return vec![false; ranked.len()];
     }
     let least_share = shares.iter().copied().fold(0.0, f32::max) * MIN_ASPECT_SHARE;

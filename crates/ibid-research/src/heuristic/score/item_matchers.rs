@@ -4,9 +4,14 @@ use crate::heuristic::question_kind::question_kind;
 use crate::heuristic::side_name::SideName;
 use crate::prompts;
 use crate::prompts::Facet;
+use crate::thresholds::{
+    MEANING_SCORE, MIN_MEANT_SIMILARITY, MIN_SIDE_MATCH, SIDE_EARLY_WEIGHT, SIDE_MATCH_WEIGHT,
+    SIDE_OF_COMPARISON_WEIGHT, SIDE_QUESTION_WEIGHT,
+};
 use ibid_core::Result;
 use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 
+use super::context::SentenceView;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, terms_of};
 
 /// What evidence for an item must match.
@@ -87,4 +92,20 @@ pub(super) fn build_item_matchers(
         });
     }
     Ok(item_matchers)
+}
+
+/// The score of a sentence for what it means, whatever its words and its form.
+pub(super) fn meaning_score(item_matcher: &ItemMatcher, view: &SentenceView<'_>) -> f32 {
+    let compared = view.similarity.filter(|_| item_matcher.core && item_matcher.facet.is_some());
+    compared.filter(|it| *it >= MIN_MEANT_SIMILARITY).map_or(0.0, |it| MEANING_SCORE * it)
+}
+
+/// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.
+pub(super) fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
+    if to_item < MIN_SIDE_MATCH {
+        return 0.0;
+    }
+    let score =
+        SIDE_MATCH_WEIGHT * to_item + SIDE_QUESTION_WEIGHT * question + SIDE_EARLY_WEIGHT * early;
+    SIDE_OF_COMPARISON_WEIGHT * score
 }

@@ -1,6 +1,7 @@
 //! Reads the sections of a page: which of its headings are on a name of the question, and which on other things.
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::heuristic::text_headings::end_of_headed;
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
 use ibid_core::domain::{BlockKind, Page};
 
@@ -12,6 +13,8 @@ use super::sections::{
 
 /// The level of a heading whose level the document does not give: below all others.
 const UNKNOWN_LEVEL: u8 = 7;
+/// The level of a heading in running text.
+const TEXT_LEVEL: u8 = 8;
 /// Length of a longer heading, in bytes: it is a paragraph that looks like one.
 const MAX_HEADING_BYTES: usize = 300;
 /// Sentences at the beginning of a page of which one is its title.
@@ -47,7 +50,7 @@ impl RelevanceScorer {
         // Level and parent of the headings that the names head, and the headings of the sections in them.
         let mut among: BTreeSet<(u8, Option<usize>)> = BTreeSet::new();
         let mut parts: BTreeSet<String> = BTreeSet::new();
-        for (at, level) in headings_with_levels(page) {
+        for (at, end, level) in headings_with_levels(page) {
             let text = page.sentence(at);
             let headings = &mut sections.headings;
             while open.last().is_some_and(|above| headings[*above].level >= level) {
@@ -88,6 +91,7 @@ impl RelevanceScorer {
             let false_claims = tells_false_claims(text);
             headings.push(SectionHeading {
                 at,
+                end,
                 level,
                 parent,
                 ids,
@@ -153,15 +157,18 @@ fn touches(text: &str, one: &Token, next: &Token) -> bool {
     text[one.span.end..next.span.start].trim().is_empty()
 }
 
-/// The headings of a page other than its title, by sentence, with levels. One whose text recurs stands below one of the same
-/// level whose text does not: "Warranty" of each machine.
-fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
+/// The headings of a page other than its title, by sentence, with what ends them and their levels. One whose text recurs stands below
+/// one of the same level whose text does not: "Warranty" of each machine. Those in running text stand below all others.
+fn headings_with_levels(page: &Page) -> Vec<(usize, usize, u8)> {
     let key = |at: usize| heading_key(page.sentence(at));
     let title = heading_key(&page.title);
-    let all = page.sentences().iter().enumerate();
-    let headings = all.filter(|(_, sentence)| sentence.kind == BlockKind::Heading);
-    let headings: Vec<(usize, u8)> = headings
-        .map(|(at, sentence)| (at, sentence.level))
+    let count = page.sentences().len();
+    let end = |at: usize| match page.sentences()[at].kind {
+        BlockKind::Heading => Some(count),
+        _ => end_of_headed(page, at),
+    };
+    let headings = (0..count).filter_map(|at| Some((at, end(at)?)));
+    let headings: Vec<(usize, usize)> = headings
         .filter(|(at, _)| page.sentence(*at).len() <= MAX_HEADING_BYTES && key(*at) != title)
         .collect();
     let mut times: BTreeMap<String, u32> = BTreeMap::new();
@@ -169,9 +176,13 @@ fn headings_with_levels(page: &Page) -> Vec<(usize, u8)> {
         *times.entry(key(*at)).or_default() += 1;
     }
     let recurs = |at: usize| times.get(&key(at)).is_some_and(|n| *n > 1);
-    let levelled = |(at, level): (usize, u8)| {
-        let level = if level == 0 { UNKNOWN_LEVEL } else { level };
-        (at, 2 * level + u8::from(recurs(at)))
+    let levelled = |(at, end): (usize, usize)| {
+        let level = match (page.sentences()[at].kind, page.sentences()[at].level) {
+            (BlockKind::Heading, 0) => UNKNOWN_LEVEL,
+            (BlockKind::Heading, level) => level,
+            _ => TEXT_LEVEL,
+        };
+        (at, end, 2 * level + u8::from(recurs(at)))
     };
     headings.into_iter().map(levelled).collect()
 }

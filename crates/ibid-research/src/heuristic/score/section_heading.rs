@@ -3,8 +3,9 @@ use std::collections::BTreeSet;
 
 use crate::heuristic::answer_shape::is_free_form;
 use crate::heuristic::enumeration::lead_to_own_list;
-use crate::heuristic::intake::content_weight;
+use crate::heuristic::intake::{content_weight, is_question_word};
 use crate::heuristic::lexicon::spaced;
+use crate::heuristic::question_kind::question_kind;
 use crate::heuristic::sentence::{has_denial, is_imperative, is_listed};
 use crate::thresholds::{
     MIN_HEADING_ASPECT, MIN_HEADING_OWN_WORDS, MIN_HEADING_TOPIC, MIN_HEADING_TOPIC_OF_NOUN,
@@ -45,7 +46,9 @@ const MIN_LEAD_IN: f32 = 0.85;
 /// Share of its words from which a heading has nothing but what is asked.
 const WHOLE_HEADING_SHARE: f32 = 0.99;
 /// Words of headings that say nothing of the matter.
-const EMPTY_WORDS: [&str; 25] = [
+const EMPTY_WORDS: [&str; 27] = [
+    "much",
+    "many",
     "quick",
     "getting",
     "possible",
@@ -122,6 +125,9 @@ impl RelevanceScorer {
         if self.item_matchers.iter().any(|it| it.core && it.is_asked_by(heading)) {
             return WHOLE_QUESTION;
         }
+        if self.asks_same(heading, &own, &lines.title) && !self.denies_otherwise(heading) {
+            return WHOLE_QUESTION;
+        }
         if self.heads_list_of_title(heading, lines) {
             return TITLE_ASPECT_WEIGHT;
         }
@@ -160,10 +166,63 @@ impl RelevanceScorer {
         if asked < MIN_HEADING_ASPECT || whole < least {
             return 0.0;
         }
-        if self.coverage(&question, &own) >= MIN_WHOLE_QUESTION {
+        if self.has_whole_question(&own, &lines.title) {
             return WHOLE_QUESTION;
         }
         f32::midpoint(asked, whole).min(NOT_WHOLE_QUESTION)
+    }
+
+    /// Whether a heading inside a paragraph has nearly all words of the question.
+    pub(super) fn asks_whole_question(&mut self, heading: &str, title: &[u32]) -> bool {
+        let own = self.ids(heading);
+        self.has_whole_question(&own, title)
+    }
+
+    /// Whether `own`, the words of a heading, are nearly all of the question's, with the noun whose things it asks for: "Treatment of common
+    /// ovarian cancers" does not ask for "common symptoms of ovarian cancer".
+    fn has_whole_question(&mut self, own: &[u32], title: &[u32]) -> bool {
+        let named = |noun: u32| self.match_strength(noun, own) >= MIN_WORD_MATCH;
+        self.noun.is_none_or(named)
+            && self.coverage(&self.known_terms(&self.question), own) >= MIN_WHOLE_QUESTION
+            && self.has_all_asked(own, title)
+    }
+
+    /// Whether a heading or its title has each telling word of the question: a ticket to another zoo costs something else, and a deputy
+    /// director is somebody else. That a figure is asked for is told by the kind of the question.
+    fn has_all_asked(&mut self, own: &[u32], title: &[u32]) -> bool {
+        let asked = tokens(&self.question_text);
+        let of_amount = |word: &str| {
+            let words = &self.words.question;
+            [&words.amount_verbs, &words.amount_nouns]
+                .iter()
+                .any(|all| all.iter().any(|it| it == word))
+        };
+        let telling = |word: &&Token| {
+            !is_stop_word(&word.text)
+                && !EMPTY_WORDS.contains(&&*word.text)
+                && !of_amount(&word.text)
+        };
+        let telling: Vec<String> = asked.iter().filter(telling).map(|it| it.text.clone()).collect();
+        telling.iter().filter(|word| !is_question_word(word)).all(|word| {
+            let ids = self.lexicon.part_ids(word);
+            ids.iter().all(|id| {
+                [own, title].iter().any(|ids| self.match_strength(*id, ids) >= MIN_WORD_MATCH)
+            })
+        })
+    }
+
+    /// Whether a heading is a question of the same kind, with words of the question alone, that leaves out only what the title has: "How
+    /// much is a day ticket?" on the page of the zoo to whose tickets the question asks.
+    fn asks_same(&mut self, heading: &str, own: &[u32], title: &[u32]) -> bool {
+        let kind = question_kind(heading, self.words);
+        let is_same = |it: &ItemMatcher| it.core && it.facet.is_some() && it.kind == kind;
+        let mut titled = [own, title].concat();
+        titled.sort_unstable();
+        is_question(heading)
+            && self.item_matchers.iter().any(is_same)
+            && self.has_all_asked(own, title)
+            && self.asked_share(heading) >= WHOLE_HEADING_SHARE
+            && self.coverage(&self.known_terms(&self.question), &titled) >= MIN_WHOLE_QUESTION
     }
 
     /// Whether a title, a heading or a line that leads to a list denies what the question asks, or asks what it denies: "These trees do not

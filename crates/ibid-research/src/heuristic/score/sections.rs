@@ -16,6 +16,8 @@ const MAX_LIST_REACH: usize = 50;
 pub(super) struct SectionHeading {
     /// Its sentence.
     pub(super) at: usize,
+    /// The sentence past those below it, where no other heading ends them.
+    pub(super) end: usize,
     pub(super) level: u8,
     /// The heading of the section that contains this one.
     pub(super) parent: Option<usize>,
@@ -187,7 +189,8 @@ impl Sections {
     fn above(&self, n: usize) -> impl Iterator<Item = &SectionHeading> {
         let last = self.headings.partition_point(|heading| heading.at < n).checked_sub(1);
         let first = last.map(|nth| &self.headings[nth]);
-        std::iter::successors(first, |heading| heading.parent.map(|nth| &self.headings[nth]))
+        let above = |heading: &&SectionHeading| heading.parent.map(|nth| &self.headings[nth]);
+        std::iter::successors(first, above).filter(move |heading| n < heading.end)
     }
 
     /// The sentence of the heading above sentence `n`.

@@ -18,13 +18,12 @@ use crate::thresholds::{
     EARLY_BONUS_HALF_SENTENCES, FACET_CUE_WEIGHT, FACET_EARLY_WEIGHT, FACET_MATCH_WEIGHT,
     FACET_QUESTION_WEIGHT, FACET_RELEVANCE_SHARE, HEADED_FIT, HEADED_FORM_FIT, HEADED_RELEVANCE,
     JOINED_HEADINGS_WEIGHT, LISTED_MEMBER_FIT, MANY_JOINED_HEADINGS_WEIGHT, MATCHED_WORDS_WEIGHT,
-    MEANING_SCORE, MIN_ANSWER_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH,
-    MIN_MEANT_SIMILARITY, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_SIDE_MATCH, MIN_TOPICAL_FIT,
-    MISSING_SIDE_WEIGHT, ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT,
-    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT,
-    SIDE_EARLY_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_MATCH_WEIGHT, SIDE_OF_COMPARISON_WEIGHT,
-    SIDE_QUESTION_WEIGHT, SIMILAR_FIT, SIMILAR_RELEVANCE, STEP_OWN_WORDS_WEIGHT,
-    TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT, UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
+    MIN_ANSWER_FIT, MIN_EVIDENCE_SCORE, MIN_FACET_CUE_FIT, MIN_FACET_MATCH, MIN_MEANT_SIMILARITY,
+    MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, MIN_TOPICAL_FIT, MISSING_SIDE_WEIGHT,
+    ONLY_ON_SUBJECT_WEIGHT, OTHER_ASPECT_WEIGHT, OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT,
+    OTHER_SUBJECT_WEIGHT, OWN_WORDS_WEIGHT, PAGE_TOPIC_WEIGHT, SIDE_ITEM_WEIGHT, SIMILAR_FIT,
+    SIMILAR_RELEVANCE, STEP_OWN_WORDS_WEIGHT, TOPIC_SIMILARITY_WEIGHT, TOPICAL_RELEVANCE_WEIGHT,
+    UNCHECKED_CONFIDENCE, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -32,26 +31,31 @@ use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionK
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{HeadingItem, SentenceContext, SentenceView};
 use super::heading_above::HeadingAbove;
-use super::item_matchers::ItemMatcher;
+use super::item_matchers::{ItemMatcher, meaning_score, side_score};
 use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::sentence_range::{
     Candidate, SentenceRange, antecedents, code_after, concludes, is_next_step, with_code,
 };
+use super::set_apart::sets_apart_asked;
 use super::stance::NormalizedSentence;
 use super::step_lists::listed_steps;
 use super::terms::WeightedTerm;
 
+/// Headings of which a sentence consists rather than of what they were joined to: a table of contents.
+const MIN_JOINED_ALONE: usize = 6;
+
 /// The weight of a sentence to which headings were joined. In a list that it leads to, capitals begin items.
 fn joined_headings_weight(around: &SentenceContext<'_>, sentence: &str) -> f32 {
-    if around.headed > 0.0 && lead_to_own_list(sentence).is_some() {
-        return 1.0;
-    }
+    let leads = lead_to_own_list(sentence).is_some();
     match around.casing.glued_capitals(sentence) {
+        _ if leads && around.headed > 0.0 => 1.0,
         0 => 1.0,
         1 | 2 => JOINED_HEADINGS_WEIGHT,
-        _ => MANY_JOINED_HEADINGS_WEIGHT,
+        3..MIN_JOINED_ALONE => MANY_JOINED_HEADINGS_WEIGHT,
+        _ if leads => MANY_JOINED_HEADINGS_WEIGHT,
+        _ => 0.0,
     }
 }
 
@@ -81,6 +85,7 @@ impl RelevanceScorer {
         let titled = if by_title { self.title_match(&page.title) } else { 0.0 };
         let mut above = HeadingAbove::opening();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
+            above.reach(*n);
             let seen = SentenceText::new(page.sentence(*n));
             if poisoned.contains(n) {
                 out.orders += 1;
@@ -104,8 +109,8 @@ impl RelevanceScorer {
             match by_place.into_iter().chain([by_form]).flatten().reduce(f32::max) {
                 None => above.pass_line(self, page, *n, lines),
                 Some(_) if sections.is_on_other_name(page, *n, own) => {}
-                Some(_) if sections.is_told_as_false(page, *n) => {}
-                Some(_) if above.denies(page, *n) => {}
+                Some(_) if sections.is_told_as_false(page, *n) || above.denies(page, *n) => {}
+                Some(_) if sets_apart_asked(&self.question_text, page.sentence(*n)) => {}
                 Some(_) if asks_steps && is_taken_back(page, *n, &self.words.sentence) => {}
                 Some(_) if elsewhere[at] => fit_sentences.push(*n),
                 Some(fit) => {
@@ -272,11 +277,11 @@ impl RelevanceScorer {
             || around.headed > 0.0
             || self.matches_subject(&context, &around.wide)
             || self.matches_part(&context);
+        let sentence = page.sentence(n);
         if !on_subject || !meant && self.lacks_kind(own, &around.wide) {
             return Ok(None);
         }
-        let mut fit = candidate.fit * joined_headings_weight(around, page.sentence(n));
-        let sentence = page.sentence(n);
+        let mut fit = candidate.fit * joined_headings_weight(around, sentence);
         if !meant && self.names_another_kind(sentence, &around.wide)
             || self.has_another_name(sentence)
             || answers_future_with_past(&self.question_text, sentence)
@@ -574,12 +579,6 @@ fn evidence(
     })
 }
 
-/// The score of a sentence for what it means, whatever its words and its form.
-fn meaning_score(item_matcher: &ItemMatcher, view: &SentenceView<'_>) -> f32 {
-    let compared = view.similarity.filter(|_| item_matcher.core && item_matcher.facet.is_some());
-    compared.filter(|it| *it >= MIN_MEANT_SIMILARITY).map_or(0.0, |it| MEANING_SCORE * it)
-}
-
 /// How far a sentence that means what is asked is an answer whatever its form: where a form is only usual. A figure is asked
 /// for as a figure.
 pub(crate) fn similar_fit(kind: QuestionKind, similarity: f32) -> f32 {
@@ -587,14 +586,4 @@ pub(crate) fn similar_fit(kind: QuestionKind, similarity: f32) -> f32 {
         QuestionKind::List | QuestionKind::HowTo | QuestionKind::Why => SIMILAR_FIT * similarity,
         _ => 0.0,
     }
-}
-
-/// The score of a sentence for a side of a comparison: of its words, of those of the question and of its place in the page.
-fn side_score(to_item: f32, question: f32, early: f32) -> f32 {
-    if to_item < MIN_SIDE_MATCH {
-        return 0.0;
-    }
-    let score =
-        SIDE_MATCH_WEIGHT * to_item + SIDE_QUESTION_WEIGHT * question + SIDE_EARLY_WEIGHT * early;
-    SIDE_OF_COMPARISON_WEIGHT * score
 }

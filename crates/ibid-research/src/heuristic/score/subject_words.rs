@@ -28,13 +28,24 @@ const KIND_NOUNS: [&str; 8] =
 /// Weight from which a word is a code, as [`content_weight`] gives it to words with inner capitals or digits.
 const CODE_WEIGHT: f32 = 2.0;
 
+/// Verbs that a question for an amount may end with.
+const AMOUNT_VERBS: [&str; 6] = ["cost", "earn", "hold", "last", "measure", "weigh"];
+
 /// The words of a question that end a noun phrase: "pool" of "how much does a swimming pool weigh". Not the kind that is
 /// sought: its members answer "which animals live there".
 pub(super) fn asked_things(lexicon: &mut StemInterner, question: &str) -> Vec<u32> {
     let words = tokens(question);
     let tells = |token: &Token| content_weight(question, token) >= 1.0 && !is_verb(&token.text);
     let ends = |at: usize| words.get(at + 1).is_none_or(|next| !tells(next));
-    let things = words.iter().enumerate().filter(|(at, token)| tells(token) && ends(*at));
+    // "Cost" of "how much does a ticket cost" is a verb there.
+    let asks = words.iter().any(|it| matches!(it.text.as_str(), "do" | "does" | "did"));
+    let is_verb_here = |at: usize, token: &Token| {
+        asks && at + 1 == words.len() && AMOUNT_VERBS.contains(&token.text.as_str())
+    };
+    let things = words
+        .iter()
+        .enumerate()
+        .filter(|(at, token)| tells(token) && ends(*at) && !is_verb_here(*at, token));
     let sought = sought_noun(question);
     // The CYP1A2 enzyme is CYP1A2.
     let of_code = |at: usize| {

@@ -3,7 +3,8 @@
 //! The limit adapts by additive increase and multiplicative decrease: it is halved when a call is rejected because of
 //! load, and grows by one after as many successful calls in a row as it allows.
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,7 +12,9 @@ use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio::time::{Instant, timeout_at};
 
 use crate::providers::ModelTarget;
-use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
+use ibid_core::ports::{
+    CallKey, CallPlace, CallPlaces, Completion, LanguageModel, Prompt, TextSink,
+};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service_error::ServiceError;
@@ -41,29 +44,45 @@ impl Default for ConcurrencyLimits {
 }
 
 /// The limiters of a process: one for each address and key.
-#[derive(Debug, Default)]
-pub struct ConcurrencyLimiters(Mutex<Vec<LimiterEntry>>);
+#[derive(Default)]
+pub struct ConcurrencyLimiters {
+    known: Mutex<Vec<LimiterEntry>>,
+    places: SharedCallPlaces,
+}
 
 type LimiterEntry = (String, Option<ApiKey>, Arc<ConcurrencyLimiter>);
+
+/// The places that other processes take part in, once they are known.
+type SharedCallPlaces = Arc<OnceLock<Arc<dyn CallPlaces>>>;
 
 impl ConcurrencyLimiters {
     /// Returns the limiter for the key and address of `target`, or creates one with `limits`.
     pub fn get(&self, target: &ModelTarget, limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|pair| pair.0 == target.base_url && pair.1 == target.key);
         if let Some((_, _, limiter)) = found {
             return Arc::clone(limiter);
         }
-        let limiter = ConcurrencyLimiter::new(limits);
+        let api_key = target.key.as_ref().map(ApiKey::expose).unwrap_or_default();
+        let key = CallKey::new(&target.base_url, api_key);
+        let limiter = ConcurrencyLimiter::create(limits, Some((key, Arc::clone(&self.places))));
         known.push((target.base_url.clone(), target.key.clone(), Arc::clone(&limiter)));
         limiter
+    }
+
+    /// From now on, calls count with those of the other processes that use `places`. Only the first call has an effect.
+    pub fn share(&self, places: &Arc<dyn CallPlaces>) {
+        self.places.get_or_init(|| Arc::clone(places));
     }
 }
 
 /// Limits the calls of one key, in order of arrival.
-#[derive(Debug)]
 pub struct ConcurrencyLimiter {
     limits: ConcurrencyLimits,
+    /// The key, and the places of all processes.
+    places: Option<(CallKey, SharedCallPlaces)>,
+    /// The calls that queue for `next`.
+    queued: AtomicUsize,
     /// Held by the next call in line; the others queue for it in order.
     next: AsyncMutex<()>,
     /// Notified when a call ends.
@@ -96,6 +115,13 @@ enum Admission {
 impl ConcurrencyLimiter {
     /// Creates a limiter that starts at the maximum of `limits`.
     pub fn new(limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
+        ConcurrencyLimiter::create(limits, None)
+    }
+
+    fn create(
+        limits: ConcurrencyLimits,
+        places: Option<(CallKey, SharedCallPlaces)>,
+    ) -> Arc<ConcurrencyLimiter> {
         let limits = ConcurrencyLimits {
             max_concurrent: limits.max_concurrent.max(1),
             per_minute: limits.per_minute.map(|per_minute| per_minute.max(1)),
@@ -103,6 +129,8 @@ impl ConcurrencyLimiter {
         };
         Arc::new(ConcurrencyLimiter {
             limits,
+            places,
+            queued: AtomicUsize::new(0),
             next: AsyncMutex::new(()),
             ended: Notify::new(),
             state: Mutex::new(LimiterState {
@@ -121,13 +149,18 @@ impl ConcurrencyLimiter {
         let until = Instant::now() + self.limits.max_wait;
         let late = || wait_error(model, None);
         self.check_opens_before(model, until)?;
+        let queued = QueuedCall::new(&self.queued);
         let _next = timeout_at(until, self.next.lock()).await.map_err(|_| late())?;
+        drop(queued);
         loop {
             self.check_opens_before(model, until)?;
             let next = self.locked().admit(&self.limits);
             let wake = match next {
                 Admission::Go => {
-                    return Ok(CallPermit { limiter: Arc::clone(self), begun: Instant::now() });
+                    let (limiter, begun) = (Arc::clone(self), Instant::now());
+                    let mut permit = CallPermit { limiter, begun, place: None };
+                    timeout_at(until, permit.take_place()).await.map_err(|_| late())?;
+                    return Ok(permit);
                 }
                 Admission::Until(it) => it.min(until),
                 Admission::Ended => until,
@@ -234,14 +267,47 @@ fn wait_error(model: &str, wait: Option<Duration>) -> Error {
     })
 }
 
+/// A call that waits for the calls before it, until dropped.
+struct QueuedCall<'c>(&'c AtomicUsize);
+
+impl QueuedCall<'_> {
+    fn new(count: &AtomicUsize) -> QueuedCall<'_> {
+        count.fetch_add(1, Ordering::Relaxed);
+        QueuedCall(count)
+    }
+}
+
+impl Drop for QueuedCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A call in flight, until dropped.
 struct CallPermit {
     limiter: Arc<ConcurrencyLimiter>,
     begun: Instant,
+    /// Its place among the calls of all processes, held until the call ends.
+    place: Option<Box<dyn CallPlace>>,
+}
+
+impl CallPermit {
+    /// Waits for a place among the calls of all processes, if they are counted.
+    async fn take_place(&mut self) {
+        let ConcurrencyLimiter { places, queued, limits, .. } = &*self.limiter;
+        if let Some((key, places)) = places
+            && let Some(places) = places.get()
+        {
+            let behind = queued.load(Ordering::Relaxed);
+            self.place = Some(places.acquire(key, limits.max_concurrent, behind).await);
+            self.begun = Instant::now();
+        }
+    }
 }
 
 impl Drop for CallPermit {
     fn drop(&mut self) {
+        self.place = None;
         self.limiter.locked().in_flight -= 1;
         self.limiter.ended.notify_one();
     }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ibid::app::{App, AppComponents};
+use ibid::config::Settings;
 use ibid_core::domain::{ModelRole, Question, StopReason};
 use ibid_core::ports::{Clock, LanguageModel, RoleModel, RoleModels, RunCommand};
 use ibid_core::record::{Event, Run, RunStatus};
@@ -46,6 +47,16 @@ pub(crate) fn app_at<M: LanguageModel + 'static>(
     roles: &'static [ModelRole],
     clock: Arc<dyn Clock>,
 ) -> App {
+    app_with(settings(dir), model, roles, clock)
+}
+
+/// The same with these settings.
+pub(crate) fn app_with<M: LanguageModel + 'static>(
+    settings: Settings,
+    model: &Arc<M>,
+    roles: &'static [ModelRole],
+    clock: Arc<dyn Clock>,
+) -> App {
     let model = Arc::clone(model);
     let parts = AppComponents {
         clock,
@@ -62,7 +73,7 @@ pub(crate) fn app_at<M: LanguageModel + 'static>(
         }),
         ..parts(&Arc::new(FakePages::default()))
     };
-    App::with_components(settings(dir), parts)
+    App::with_components(settings, parts)
 }
 
 async fn ended(running: ibid::app::RunHandle) -> Run {

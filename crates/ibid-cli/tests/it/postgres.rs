@@ -1,8 +1,12 @@
 //! The store on a real PostgreSQL: what only it can do wrong.
+#[path = "postgres/call_places.rs"]
+mod call_places;
 #[path = "postgres/fences.rs"]
 mod fences;
 #[path = "postgres/server.rs"]
 pub(crate) mod server;
+#[path = "postgres/wakeups.rs"]
+mod wakeups;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,6 +40,29 @@ async fn fresh(url: &str, name: &str) -> String {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut db).await.unwrap();
     }
     format!("{url}/{name}")
+}
+
+/// Ends the sessions that hold advisory locks of this database.
+async fn end_lock_sessions(db: &mut PgConnection) {
+    sqlx::query(
+        "select pg_terminate_backend(pid) from pg_locks
+         where locktype = 'advisory' and granted and database =
+         (select oid from pg_database where datname = current_database())",
+    )
+    .execute(db)
+    .await
+    .unwrap();
+}
+
+/// Ends every session of the database but this one.
+async fn end_other_sessions(db: &mut PgConnection) {
+    sqlx::query(
+        "select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()",
+    )
+    .execute(db)
+    .await
+    .unwrap();
 }
 
 fn note(n: u64) -> Event {

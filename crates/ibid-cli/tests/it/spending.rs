@@ -1,4 +1,5 @@
 //! Money and places are walls: what is spent by runs and tools of an account, over any number of servers.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::cli::{ASKED, TestHome};
 use crate::model::http::{answer, read_request};
 use crate::served::{Answer, Served, messages};
 
+mod key_limit;
 mod keys;
 mod shut_out;
 mod takeover;
@@ -25,6 +27,8 @@ const PRICE: &str = "10/10";
 pub(crate) struct Counted {
     pub(crate) url: String,
     calls: watch::Sender<u64>,
+    /// The requests that are being answered, and the most at the same time.
+    at_once: Arc<(AtomicU64, AtomicU64)>,
 }
 
 impl Counted {
@@ -33,16 +37,21 @@ impl Counted {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let calls = watch::Sender::new(0);
         let counted = calls.clone();
+        let at_once: Arc<(AtomicU64, AtomicU64)> = Arc::default();
+        let gauge = Arc::clone(&at_once);
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
-                let counted = counted.clone();
+                let (counted, gauge) = (counted.clone(), Arc::clone(&gauge));
                 tokio::spawn(async move {
                     if read_request(&mut socket).await.is_none() {
                         return;
                     }
                     // What has come whole is billed, whether anybody waits for the answer or not.
                     counted.send_modify(|it| *it += 1);
+                    let now = gauge.0.fetch_add(1, Ordering::SeqCst) + 1;
+                    gauge.1.fetch_max(now, Ordering::SeqCst);
                     tokio::time::sleep(pause).await;
+                    gauge.0.fetch_sub(1, Ordering::SeqCst);
                     let body = json!({
                         "id": "c", "object": "chat.completion", "model": "m-1",
                         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "{}"}}],
@@ -54,7 +63,12 @@ impl Counted {
                 });
             }
         });
-        Counted { url, calls }
+        Counted { url, calls, at_once }
+    }
+
+    /// The most requests that were answered at the same time.
+    fn most_at_once(&self) -> u64 {
+        self.at_once.1.load(Ordering::SeqCst)
     }
 
     pub(crate) fn calls(&self) -> u64 {

@@ -194,9 +194,6 @@ pub trait Accounts: Send + Sync {
     /// Replaces a tool's reservation with what it spent, US dollars. Does not wait; if the process ends first, the
     /// whole reservation is charged.
     fn settle_reservation(&self, id: &str, usd: f64);
-    /// Charges the maximum cost of a run's model calls so far, US dollars; call it before the run ends. With `None`,
-    /// charges the answered calls, or the whole reservation if a call is still in flight.
-    async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()>;
     /// Appends an entry to the audit log.
     async fn append_audit(&self, line: &AuditEntry) -> Result<()>;
     /// Returns the last `most` entries of the audit log, newest first.

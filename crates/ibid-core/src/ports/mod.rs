@@ -3,6 +3,7 @@
 //!
 //! Each trait's doc comment states its contract; one test suite runs against every implementation.
 mod accounts;
+mod call_places;
 mod clock_rng;
 mod crash;
 mod egress;
@@ -12,6 +13,7 @@ mod model;
 mod pair_scorer;
 mod provider_manifest;
 mod role_models;
+mod run_wakeups;
 mod spending;
 mod store;
 mod traces;
@@ -28,6 +30,7 @@ pub use accounts::{
     Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, User,
     is_reserved_user,
 };
+pub use call_places::{CallKey, CallPlace, CallPlaces};
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, VECTOR_CRASH_POINTS, crash_point};
 pub use egress::{Egress, host_and_port, is_loopback_url};
@@ -40,6 +43,7 @@ pub use model::{
 pub use pair_scorer::{PairScorer, PairScores};
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};
+pub use run_wakeups::{RunSubscription, RunWakeups};
 pub use spending::{
     AcceptOutcome, AcceptRequest, AccountState, IdempotencyKey, SpendDecision, SpendRequest,
     Spending, ToolReservation,
@@ -116,6 +120,8 @@ pub trait Ranker: Send + Sync {
     async fn similarity(&self, _query: &str, _sentences: &[SentenceInContext]) -> Result<Vec<f32>> {
         Ok(Vec::new())
     }
+    /// Loads what [`Ranker::similarity`] needs, so that the first call does not wait for it. A failure is told by that call.
+    async fn prepare_similarity(&self) {}
 }
 
 /// A sentence with what a reader of it has read: few sentences say by themselves what they are about.

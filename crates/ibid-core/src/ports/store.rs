@@ -164,6 +164,10 @@ pub trait Store: ToolTraces {
     /// Returns the traffic of a run, by host.
     async fn traffic(&self, run: &RunId) -> Result<BTreeMap<String, Traffic>>;
 
+    /// Charges the maximum cost of a run's model calls so far, US dollars; call it before the run ends. With `None`,
+    /// charges the answered calls, or the whole reservation if a call is still in flight.
+    async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()>;
+
     /// Sends a command to a run.
     async fn send_command(&self, run: &RunId, command: RunCommand) -> Result<()>;
     /// Returns the commands sent to a run, oldest first.

@@ -151,6 +151,10 @@ impl Ranker for JournaledRanker {
         let request = json!({ "means": query, "texts": PageHash::from_parts(&texts) });
         self.journal.call(&self.id, request, self.inner.similarity(query, sentences)).await
     }
+
+    async fn prepare_similarity(&self) {
+        self.inner.prepare_similarity().await;
+    }
 }
 
 /// A page reader whose calls are journaled and whose pages are stored.

@@ -8,7 +8,7 @@ use super::spending::{
     INSERT_AUDIT, REQUEST_BY_KEY, SPENDING_QUERY, repeated_outcome, spending_of,
 };
 use super::statement::{SqlStatement, query};
-use super::write::{AcceptRun, RunChange, WriteOp, WriteOutcome};
+use super::write::{AcceptRun, WriteOp, WriteOutcome};
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, Account, Accounts, ApiToken, AuditEntry, IdempotencyKey,
@@ -235,10 +235,6 @@ impl<B: Backend> Accounts for SqlStore<B> {
     fn settle_reservation(&self, id: &str, usd: f64) {
         let write = WriteOp::SettleReservation(id.to_owned(), usd);
         self.backend.submit_later(&self.scope, write);
-    }
-
-    async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()> {
-        self.write(WriteOp::Run(run.clone(), RunChange::Charge(usd))).await
     }
 
     async fn append_audit(&self, line: &AuditEntry) -> Result<()> {

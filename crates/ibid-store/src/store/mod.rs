@@ -23,5 +23,5 @@ mod traces;
 mod write;
 
 pub use locks::FileLocks;
-pub use postgres::{PostgresLocks, PostgresStore};
+pub use postgres::{PostgresCallPlaces, PostgresLocks, PostgresStore, PostgresWakeups};
 pub use sqlite::{SqliteStore, database};

@@ -209,6 +209,10 @@ impl<B: Backend> Store for SqlStore<B> {
         Ok(by_host.collect())
     }
 
+    async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()> {
+        self.write(WriteOp::Run(run.clone(), RunChange::Charge(usd))).await
+    }
+
     async fn send_command(&self, run: &RunId, command: RunCommand) -> Result<()> {
         let change = RunChange::Command(command);
         self.write(WriteOp::Run(run.clone(), change)).await

@@ -111,6 +111,16 @@ impl WriteOp {
         }
     }
 
+    /// The run whose followers are to look at it after the write: it has new events or commands, or is gone.
+    pub(super) fn told_run(&self) -> Option<&RunId> {
+        match self {
+            WriteOp::Append(run, ..)
+            | WriteOp::Run(run, RunChange::Command(_) | RunChange::Remove) => Some(run),
+            WriteOp::Accept(accepted) => Some(&accepted.run),
+            _ => None,
+        }
+    }
+
     /// Whether the write decides on or changes what an account may spend. Such writes are done one after the other.
     pub(super) fn concerns_account(&self) -> bool {
         matches!(self, WriteOp::Accept(_) | WriteOp::Reserve(_) | WriteOp::SettleReservation(..))

@@ -15,7 +15,6 @@ use ibid_core::domain::{ModelRole, Page, PageHash, UrlProvenance};
 use ibid_core::ports::Egress;
 use ibid_extract::{DocumentOrigin, ExtractLimits, ReadItem, read_fetched, read_listed};
 use ibid_index::folder::{Filter, Folder, SearchHit};
-use ibid_llm::stack::SharedModels;
 use ibid_net::web::fetch::{FetchError, FetchedPage};
 use ibid_research::audit::{
     Audit, CitedSource, CitedText, SourceLookup, audit_by_code, audit_by_model, host_of, page_key,
@@ -153,7 +152,7 @@ impl App {
             .map(|model| (role, model.clone()))
             .into_iter()
             .collect();
-        let shared_models = Arc::new(SharedModels::default());
+        let shared_models = Arc::clone(&self.components.models);
         Ok(models::open(&self.settings, &named, grant, shared_models, &Egress::default())?.0)
     }
 

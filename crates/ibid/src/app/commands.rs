@@ -80,16 +80,17 @@ impl App {
         };
         let store = App::with_lease(store, run, &*lease);
         let log = self.open_log(run, &store, &past);
-        self.accounts().await?.charge(run, None).await?;
+        store.charge(run, None).await?;
         log.emit(Event::RunCancelled {});
         log.flush().await?;
         lease.release();
         Ok(())
     }
 
-    /// How many commands `run` has.
-    pub(super) async fn command_count(&self, run: &RunId) -> Result<usize> {
-        Ok(self.existing_store(run).await?.commands(run).await?.len())
+    /// Whether `run` has more commands than `seen`, or has ended.
+    pub(super) async fn is_answered(&self, run: &RunId, seen: usize) -> Result<bool> {
+        let store = self.existing_store(run).await?;
+        Ok(store.commands(run).await?.len() > seen || self.row(run).await?.status.ended())
     }
 }
 

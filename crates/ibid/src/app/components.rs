@@ -11,6 +11,7 @@ use ibid_core::ports::{
 };
 use ibid_core::record::Event;
 use ibid_index::folder::IndexProgress;
+use ibid_llm::stack::SharedModels;
 
 /// The method: from a question to a report. It emits every event from the brief to `report.ready`.
 pub type ResearchFn = Arc<
@@ -79,6 +80,8 @@ pub struct AppComponents {
     pub clock: Arc<dyn Clock>,
     /// Random numbers.
     pub chance: Arc<dyn Rng>,
+    /// What `open` shares between runs about models.
+    pub models: Arc<SharedModels>,
     /// Opens the providers of a question.
     pub open: OpenProvidersFn,
     /// The method.

@@ -21,13 +21,15 @@ impl AppComponents {
     /// The system's clock and random numbers, the providers of the settings, and the method of [`ibid_research`].
     pub fn local() -> AppComponents {
         // Shared by all runs: the limits hold per key and per host, not per run.
-        let shared_models = Arc::new(SharedModels::default());
+        let models = Arc::new(SharedModels::default());
+        let shared_models = Arc::clone(&models);
         let rate_limiters = Arc::new(RateLimiters::default());
         let host_limiter = Arc::new(HostLimiter::default());
         let index_pool = Arc::new(folders::IndexPool::default());
         AppComponents {
             clock: clock_rng::clock(),
             chance: clock_rng::rng(),
+            models,
             open: Arc::new(move |settings, question, owner| {
                 let user = owner.map(|owner| owner.user.as_str());
                 let shared = SharedLimits {

@@ -44,7 +44,10 @@ pub(super) fn open(
     let context = ModelContext {
         budget: budget.clone(),
         shared,
-        limits: ConcurrencyLimits::default(),
+        limits: ConcurrencyLimits {
+            max_concurrent: settings.model_concurrency,
+            ..ConcurrencyLimits::default()
+        },
         retry: MODEL_RETRY,
         timeouts: Timeouts::default(),
         chance: clock_rng::rng(),

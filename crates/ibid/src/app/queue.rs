@@ -16,7 +16,7 @@ use tokio::time::{Instant, interval, sleep, sleep_until};
 use super::App;
 use super::spending::Submission;
 use ibid_core::domain::{Owner, Question, RunId};
-use ibid_core::ports::AcceptOutcome;
+use ibid_core::ports::{AcceptOutcome, RunSubscription};
 use ibid_core::record::{Envelope, Event};
 use ibid_core::retry::RetryPolicy;
 use ibid_core::{ErrorKind, Result};
@@ -25,10 +25,12 @@ mod event_stream;
 mod key_locks;
 mod parked;
 mod persistence;
+mod turns;
 
 pub use event_stream::EventStream;
 use key_locks::KeyLocks;
 use parked::{PARKED_POLL_INTERVAL, WaitReason, wait_until_parked};
+use turns::Turns;
 
 /// The delays before a run that failed to start is tried again.
 const RESUME_RETRY: RetryPolicy = RetryPolicy {
@@ -68,6 +70,8 @@ pub struct Queue {
     state: Mutex<QueueState>,
     /// Notified when a run was added or a slot became free.
     turn: Notify,
+    /// Notified when a parked run has changed, where other processes tell of it.
+    parked_changed: Arc<Notify>,
     /// Whether a run waits only because every slot is taken.
     crowded: watch::Sender<bool>,
     /// Permits for [`MAX_STARTING`] runs.
@@ -87,25 +91,39 @@ struct QueueState {
     working: BTreeMap<RunId, ActiveRun>,
     /// The owners of places reserved for runs that are being stored.
     promised: Vec<Option<String>>,
+    turns: Turns,
 }
 
 struct QueuedRun {
     run: RunId,
-    owner: Option<String>,
+    owner: Option<Owner>,
     tries: u32,
     rest: WaitReason,
+    /// The changes of a parked run, where other processes tell of them.
+    changes: Option<Box<dyn RunSubscription>>,
     durable_seq: DurableSeqSender,
 }
 
 impl QueuedRun {
-    fn new(run: RunId, owner: Option<String>) -> QueuedRun {
+    fn new(run: RunId, owner: Option<Owner>) -> QueuedRun {
         QueuedRun {
             run,
             owner,
             tries: 0,
             rest: WaitReason::None,
+            changes: None,
             durable_seq: watch::channel(None).0,
         }
+    }
+
+    /// The id of the user that it belongs to.
+    fn user(&self) -> Option<&str> {
+        self.owner.as_ref().map(|owner| owner.user.as_str())
+    }
+
+    /// Whether it has changed since it was last asked.
+    fn has_changed(&self) -> bool {
+        self.changes.as_ref().is_some_and(|it| it.take_changed())
     }
 }
 
@@ -113,7 +131,7 @@ impl QueuedRun {
 type DurableSeqSender = watch::Sender<Option<watch::Receiver<u64>>>;
 
 struct ActiveRun {
-    owner: Option<String>,
+    owner: Option<Owner>,
     durable_seq: DurableSeqSender,
     /// Whether a command came since the run became active.
     woken: bool,
@@ -129,8 +147,10 @@ impl Queue {
                 waiting: VecDeque::new(),
                 working: BTreeMap::new(),
                 promised: Vec::new(),
+                turns: Turns::default(),
             }),
             turn: Notify::new(),
+            parked_changed: Arc::default(),
             crowded: watch::channel(false).0,
             begin: Semaphore::new(MAX_STARTING),
             keys: KeyLocks::default(),
@@ -183,15 +203,16 @@ impl Queue {
         if waiting >= state.limits.waiting + free {
             return true;
         }
-        let owners = unparked().map(|it| &it.owner).chain(&state.promised);
-        let own = owners.filter(|it| *it == owner).count();
+        let users = unparked().map(QueuedRun::user);
+        let users = users.chain(state.promised.iter().map(Option::as_deref));
+        let own = users.filter(|it| *it == owner.as_deref()).count();
         own >= state.limits.waiting_each + free
     }
 
     /// Whether `owner` has the most parked runs allowed. A run that may ask for input is then refused.
     fn has_max_parked(state: &QueueState, owner: &Option<String>) -> bool {
         let parked = state.waiting.iter().filter(|it| it.rest.is_for_person());
-        parked.filter(|it| it.owner == *owner).count() >= state.limits.parked_each
+        parked.filter(|it| it.user() == owner.as_deref()).count() >= state.limits.parked_each
     }
 
     /// Accepts `question` as `run`. When this returns `Queued`, the run is stored with its submission. A request whose idempotency key is
@@ -215,14 +236,14 @@ impl Queue {
         {
             return Ok(known);
         }
-        let owner = owner_key(submission.owner.as_ref());
+        let owner = submission.owner.clone();
         {
-            let mut state = self.state();
+            let (mut state, user) = (self.state(), owner_key(owner.as_ref()));
             let asks = question.approve || question.clarify;
-            if self.is_full_for(&state, &owner) || asks && Queue::has_max_parked(&state, &owner) {
+            if self.is_full_for(&state, &user) || asks && Queue::has_max_parked(&state, &user) {
                 return Ok(AcceptOutcome::Full);
             }
-            state.promised.push(owner.clone());
+            state.promised.push(user);
         }
         // Dropped also when the caller is cancelled. Whether the run was stored is then found out by working on it.
         let mut reservation = SlotReservation { queue: self, owner: &owner, run: Some(&run) };
@@ -263,7 +284,7 @@ impl Queue {
                 continue;
             }
             found += 1;
-            self.push(QueuedRun::new(row.run_id, owner_key(row.owner.as_ref())));
+            self.push(QueuedRun::new(row.run_id, row.owner));
         }
         Ok(found)
     }
@@ -284,7 +305,7 @@ impl Queue {
                 row => row?,
             };
             found += 1;
-            self.push(QueuedRun::new(run, owner_key(row.owner.as_ref())));
+            self.push(QueuedRun::new(run, row.owner));
         }
         Ok(Some(found))
     }
@@ -320,6 +341,12 @@ impl Queue {
             tokio::select! {
                 () = self.turn.notified() => {}
                 () = sleep_until(retry_at.unwrap_or_else(Instant::now)), if retry_at.is_some() => {}
+                () = self.parked_changed.notified() => {
+                    let queue = Arc::clone(&self);
+                    work.spawn(async move {
+                        queue.wake_parked(QueuedRun::has_changed).await;
+                    });
+                }
                 _ = polls.tick() => {
                     let queue = Arc::clone(&self);
                     work.spawn(async move {
@@ -331,7 +358,7 @@ impl Queue {
         }
     }
 
-    /// The next run to work on: the oldest of the owner with the fewest active runs.
+    /// The next run to work on, by whose turn it is.
     fn next_ready(&self) -> Option<QueuedRun> {
         let mut state = self.state();
         let now = Instant::now();
@@ -342,19 +369,14 @@ impl Queue {
         if full {
             return None;
         }
-        let at_work = |owner: &Option<String>| {
-            let own = state.working.values().filter(|value| &value.owner == owner);
-            own.count()
-        };
-        let ready = |run: &QueuedRun| run.rest.is_over(now);
-        let (at, _) = state
-            .waiting
-            .iter()
-            .enumerate()
-            .filter(|(_, it)| ready(it))
-            .map(|(at, it)| (at, at_work(&it.owner)))
-            .min_by_key(|(at, at_work)| (*at_work, *at))?;
-        let it = state.waiting.remove(at)?;
+        let active: Vec<Option<&Owner>> =
+            state.working.values().map(|it| it.owner.as_ref()).collect();
+        let ready = state.waiting.iter().enumerate().filter(|(_, it)| it.rest.is_over(now));
+        let turn =
+            |(at, it): (usize, &QueuedRun)| (state.turns.rank(&active, it.owner.as_ref()), at);
+        let (_, at) = ready.map(turn).min()?;
+        let it = QueuedRun { changes: None, ..state.waiting.remove(at)? };
+        state.turns.take(it.owner.as_ref());
         let working = ActiveRun {
             owner: it.owner.clone(),
             durable_seq: it.durable_seq.clone(),
@@ -377,7 +399,7 @@ impl Queue {
     async fn run_one(self: Arc<Self>, it: QueuedRun) {
         let run = it.run.clone();
         let retry_later = || WaitReason::Until(Instant::now() + RESUME_RETRY.longest);
-        if !self.app.may_spend(it.owner.as_deref()).await || !self.serves(&run).await {
+        if !self.app.may_spend(it.user()).await || !self.serves(&run).await {
             return self.park(it, retry_later());
         }
         let guard = ActiveRunGuard { queue: &self, run: &run };
@@ -393,7 +415,7 @@ impl Queue {
                 ended = running.wait() => ended.map(|_| None),
                 // Dropping `running` stops the worker. It was waiting, so no call is cut off.
                 rest = parked => Ok(Some(rest)),
-                () = self.app.until_disabled(it.owner.as_deref()) => Ok(Some(retry_later())),
+                () = self.app.until_disabled(it.user()) => Ok(Some(retry_later())),
             }
         };
         let fault = match outcome.await {
@@ -443,29 +465,38 @@ impl Queue {
         let working = state.working.remove(&it.run);
         let woken = working.is_some_and(|working| working.woken);
         it.durable_seq.send_replace(None);
-        state.waiting.push_back(QueuedRun {
-            tries: 0,
-            rest: if woken { WaitReason::None } else { rest },
-            ..it
-        });
+        let rest = if woken { WaitReason::None } else { rest };
+        let wakeups = self.app.wakeups().filter(|_| rest.is_for_person());
+        let changes =
+            wakeups.map(|wakeups| wakeups.subscribe(&it.run, Arc::clone(&self.parked_changed)));
+        state.waiting.push_back(QueuedRun { tries: 0, rest, changes, ..it });
         drop(state);
         self.turn.notify_one();
+        // A command may have come before the subscription.
+        self.parked_changed.notify_one();
     }
 
-    /// Wakes the parked runs that have a new command, from whichever process. Returns how many. This poll is all that a parked run costs.
+    /// Wakes the parked runs that have a new command or were cancelled, from whichever process. Returns how many. This poll is all that a
+    /// parked run costs.
     pub async fn wake_answered(&self) -> usize {
+        self.wake_parked(|_| true).await
+    }
+
+    /// The same for the runs of which `is_due` is true.
+    async fn wake_parked(&self, is_due: impl Fn(&QueuedRun) -> bool) -> usize {
         let parked: Vec<(RunId, usize)> = {
             let state = self.state();
             let commands_seen = |run: &QueuedRun| match run.rest {
-                WaitReason::User(seen, _) => Some((run.run.clone(), seen)),
+                WaitReason::User(seen, _) if is_due(run) => Some((run.run.clone(), seen)),
                 _ => None,
             };
             state.waiting.iter().filter_map(commands_seen).collect()
         };
         let mut woken = 0;
         for (run, seen) in parked {
-            // When the store cannot be reached now, the next poll finds the command.
-            if self.app.command_count(&run).await.is_ok_and(|command_count| command_count > seen) {
+            let answered = self.app.is_answered(&run, seen).await;
+            // When the store cannot be reached now, the next poll finds the command. A deleted run is woken to leave the queue.
+            if answered.unwrap_or_else(|fault| fault.kind() == ErrorKind::NotFound) {
                 woken += 1;
                 self.wake(&run);
             }
@@ -512,7 +543,7 @@ impl Queue {
 /// A reserved place in the queue, freed on drop.
 struct SlotReservation<'q> {
     queue: &'q Queue,
-    owner: &'q Option<String>,
+    owner: &'q Option<Owner>,
     /// The run, while it is not known whether it was stored. Dropped with one, the reservation adds it to the queue.
     run: Option<&'q RunId>,
 }
@@ -520,7 +551,8 @@ struct SlotReservation<'q> {
 impl Drop for SlotReservation<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.state();
-        if let Some(at) = state.promised.iter().position(|it| it == self.owner) {
+        let user = owner_key(self.owner.as_ref());
+        if let Some(at) = state.promised.iter().position(|it| *it == user) {
             state.promised.swap_remove(at);
         }
         if let Some(run) = self.run {

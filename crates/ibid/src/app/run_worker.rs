@@ -17,8 +17,8 @@ use super::telemetry;
 use crate::telemetry::TelemetryExporter;
 use ibid_core::domain::{Question, Report, RunId, StopReason};
 use ibid_core::ports::{
-    Accounts, Clock, Egress, EventLog, LanguageModel, PageReader, ProviderManifest, Providers,
-    RunCommand, RunLease, SearchProvider, Store, crash_point,
+    Clock, Egress, EventLog, LanguageModel, PageReader, ProviderManifest, Providers, RunCommand,
+    RunLease, SearchProvider, Store, crash_point,
 };
 use ibid_core::record::{Envelope, Event, Phase, Run, RunOutcome};
 use ibid_core::{Error, ErrorKind, Result};
@@ -47,8 +47,6 @@ pub(super) struct RunWorker {
     pub(super) providers: RunProviders,
     /// What the models of the run have cost so far, if it has any.
     pub(super) spent: Option<TotalCostFn>,
-    /// The accounts that are charged.
-    pub(super) accounts: Arc<dyn Accounts>,
     pub(super) research: ResearchFn,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lease: Box<dyn RunLease>,
@@ -203,7 +201,7 @@ impl RunWorker {
         let spent = self.spent.as_ref().and_then(|spent| spent());
         // Calls without an answer may have cost money too. They are charged before the reservation ends with the run.
         if let Some(spent) = spent.filter(|usd| *usd > charged + ROUNDING_USD) {
-            self.accounts.charge(&self.run, Some(spent)).await?;
+            self.store.charge(&self.run, Some(spent)).await?;
         }
         self.log.set_phase(Phase::Run, None);
         self.log.emit(last_event);

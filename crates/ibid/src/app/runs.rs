@@ -186,7 +186,6 @@ impl App {
             finish: Arc::clone(&finish),
             providers,
             spent,
-            accounts: self.accounts().await?,
             research: Arc::clone(&self.components.research),
             clock: Arc::clone(&self.components.clock),
             lease,

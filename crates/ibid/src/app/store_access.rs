@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::App;
 use super::store_handle::StoreHandle;
 use ibid_core::domain::{Page, PageHash, Report, RunId, Traffic};
-use ibid_core::ports::{Accounts, EventLog, JournalCall, RunLease, RunLocks, RunRow, Store};
+use ibid_core::ports::{
+    Accounts, EventLog, JournalCall, RunLease, RunLocks, RunRow, RunWakeups, Store,
+};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::store::database;
@@ -163,9 +165,18 @@ impl App {
         Ok(Some(store.location()))
     }
 
+    /// The changes of runs, once the store is open and other processes tell of them.
+    pub(super) fn wakeups(&self) -> Option<&Arc<dyn RunWakeups>> {
+        self.store_handle.get()?.wakeups.as_ref()
+    }
+
     async fn store_handle(&self) -> Result<&StoreHandle> {
         let open = || StoreHandle::open(&self.settings);
-        self.store_handle.get_or_try_init(open).await
+        let handle = self.store_handle.get_or_try_init(open).await?;
+        if let Some(places) = &handle.call_places {
+            self.components.models.limiters.share(places);
+        }
+        Ok(handle)
     }
 
     /// The store as the owner of this app may see it. Creates it where there is none.

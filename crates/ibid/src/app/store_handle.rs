@@ -3,14 +3,18 @@ use std::sync::Arc;
 
 use crate::config::Settings;
 use ibid_core::Result;
-use ibid_core::ports::{Accounts, RunLocks, Store};
-use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
+use ibid_core::ports::{Accounts, CallPlaces, RunLocks, RunWakeups, Store};
+use ibid_store::store::{FileLocks, PostgresCallPlaces, PostgresStore, SqliteStore};
 
 /// An open store, with its run locks and its accounts.
 pub(super) struct StoreHandle {
     pub(super) store: Arc<dyn Store>,
     pub(super) locks: Arc<dyn RunLocks>,
     pub(super) accounts: Arc<dyn Accounts>,
+    /// The places of calls, where several processes on several machines share the store.
+    pub(super) call_places: Option<Arc<dyn CallPlaces>>,
+    /// The changes of runs, where other processes tell of them.
+    pub(super) wakeups: Option<Arc<dyn RunWakeups>>,
 }
 
 impl StoreHandle {
@@ -19,8 +23,11 @@ impl StoreHandle {
         match &settings.store_url {
             Some(url) => {
                 let store = Arc::new(PostgresStore::open(url.expose()).await?);
+                let locks = store.locks();
                 Ok(StoreHandle {
-                    locks: Arc::new(store.locks()),
+                    call_places: Some(Arc::new(PostgresCallPlaces::new(&locks))),
+                    wakeups: Some(store.wakeups()),
+                    locks: Arc::new(locks),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
                     store,
                 })
@@ -31,6 +38,8 @@ impl StoreHandle {
                     locks: Arc::new(FileLocks::new(&settings.data_dir)),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
                     store,
+                    call_places: None,
+                    wakeups: None,
                 })
             }
         }

@@ -94,6 +94,8 @@ pub struct Settings {
     pub pdf_memory_bytes: u64,
     /// Concurrent searches and reads, over all runs of the process.
     pub concurrency: usize,
+    /// Calls in flight with one key of a provider of models, over all processes of the store.
+    pub model_concurrency: usize,
     /// The server.
     pub serve: ServeConfig,
 }

@@ -248,6 +248,8 @@ const AFTER_ROLES: &[Setting] = &[
         "Whether to judge each run when its report is ready, within the rest of its budget"),
     setting("concurrency", SettingKind::Int(1, 256), "16", &["FIRECRAWL_CONCURRENCY"],
         "Concurrent searches and reads over all engines and hosts, besides the limits of each"),
+    setting("model_concurrency", SettingKind::Int(1, 10_000), "32", &[],
+        "Concurrent calls to models with one key; servers that share a PostgreSQL store share them"),
     setting("serve.addr", SettingKind::Text, "127.0.0.1:7700", &["IBID_ADDR"],
         "Address and port that `ibid serve` listens on; any but loopback requires a token"),
     setting("serve.hosts", SettingKind::List, "", &[],

@@ -10,7 +10,7 @@ use ibid_store::store::{PostgresLocks, PostgresStore};
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
-use super::{created, database};
+use super::{created, database, end_lock_sessions, end_other_sessions};
 use crate::stand_in::page;
 
 /// A process: its store and its locks.
@@ -36,14 +36,7 @@ impl Process {
     async fn steal(&self, url: &str, run: &RunId) -> Box<dyn RunLease> {
         let mut db = PgConnection::connect(url).await.unwrap();
         for _ in 0..200 {
-            sqlx::query(
-                "select pg_terminate_backend(pid) from pg_locks
-                 where locktype = 'advisory' and granted and database =
-                 (select oid from pg_database where datname = current_database())",
-            )
-            .execute(&mut db)
-            .await
-            .unwrap();
+            end_lock_sessions(&mut db).await;
             // The server lets go within moments; the other takes it again within a second, if it is not taken first.
             for _ in 0..20 {
                 if let Some(hold) = self.locks.acquire(run).await.unwrap() {
@@ -127,6 +120,7 @@ async fn who_lost_a_run_writes_nothing_to_it_any_more() {
         store.finish_call(&run, "a", &failed()).await,
         store.save_page(&run, &page).await,
         store.add_traffic(&run, &[("a.example".to_owned(), Default::default())].into()).await,
+        store.charge(&run, Some(1.0)).await,
         store.remove_run(&run).await,
     ];
     for it in refused {
@@ -176,13 +170,7 @@ async fn a_lost_session_that_nobody_used_changes_nothing() {
     let (hold, store) = ann.take(&run).await;
     let mut db = PgConnection::connect(&url).await.unwrap();
     let before = lock_holders(&mut db).await;
-    sqlx::query(
-        "select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and pid <> pg_backend_pid()",
-    )
-    .execute(&mut db)
-    .await
-    .unwrap();
+    end_other_sessions(&mut db).await;
     store.append(&run, &[said(&run, 2)]).await.unwrap();
     let taken_again = async {
         loop {

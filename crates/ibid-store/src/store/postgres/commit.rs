@@ -4,6 +4,7 @@
 //! not know whether the commit happened. Each transaction therefore leaves its number in the row of its writer, and that
 //! row says afterwards which transaction was committed last. Only a transaction that was not committed is repeated.
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
@@ -16,6 +17,7 @@ use super::super::write::{OwnerScope, ScopedWrite, WriteError};
 use super::error::{is_transient, store_error};
 use super::open::PostgresAccess;
 use super::session::{check_lease, restrict_to_scope};
+use super::wakeups::SharedWakeups;
 use ibid_core::ports::Rng as _;
 use ibid_core::retry::Backoff;
 use ibid_core::system::SystemRng;
@@ -47,14 +49,20 @@ impl CommitAttempt {
     }
 }
 
-/// Does the writes of `requests` until all senders are gone.
-pub(super) async fn serve(access: PostgresAccess, mut requests: mpsc::Receiver<WriteRequest>) {
+/// Does the writes of `requests` until all senders are gone, and tells `wakeups` which runs have changed.
+pub(super) async fn serve(
+    access: PostgresAccess,
+    wakeups: Arc<SharedWakeups>,
+    mut requests: mpsc::Receiver<WriteRequest>,
+) {
     let mut writer =
         CommitWriter { access, db: None, id: format!("{:032x}", SystemRng.next_u128()), nth: 0 };
     let mut group = Vec::new();
     while next_group(&mut requests, &mut group).await {
         let writes: Vec<&ScopedWrite> = group.iter().map(|request| &request.write).collect();
         let outcomes = writer.commit(&writes).await;
+        let done = writes.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
+        wakeups.announce(done.filter_map(|(write, _)| write.write.told_run()).cloned());
         reply_all(&mut group, outcomes);
     }
     if let Some(mut db) = writer.db {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, mpsc};
 use tokio::task::JoinSet;
 
 use super::super::error::RECONNECT;
@@ -26,7 +26,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 const SET_TIMEOUT: &str = "set idle_session_timeout = '15s'";
 
 /// The prefix of the lock by which a process shows that it is alive; its id follows.
-const ALIVE_PREFIX: &str = "server ";
+pub(super) const ALIVE_PREFIX: &str = "server ";
 
 /// Selects the runs that servers accepted and no process works on: neither the run nor its last worker is locked.
 const ABANDONED: &str = "with held as materialized (
@@ -48,13 +48,14 @@ pub struct PostgresLocks {
     _keeper: JoinSet<()>,
 }
 
-struct LockSession {
+/// The session that holds the locks of this process, and its runs.
+pub(super) struct LockSession {
     access: PostgresAccess,
     /// The id of this process.
     worker: String,
     session: AsyncMutex<Option<PgConnection>>,
-    /// Whether the process accepts runs, and so must show that it is alive also while it holds none.
-    serves: AtomicBool,
+    /// Whether the process must show that it is alive also while it holds no run: it accepts runs, or has places of calls.
+    shows_alive: AtomicBool,
     /// Whether the current session holds the lock that shows that this process is alive.
     shown: AtomicBool,
     /// The number of the current session. A lock taken in one session is not released in the next.
@@ -85,7 +86,7 @@ impl PostgresLocks {
             access,
             worker: format!("{:032x}", SystemRng.next_u128()),
             session: AsyncMutex::default(),
-            serves: AtomicBool::new(false),
+            shows_alive: AtomicBool::new(false),
             shown: AtomicBool::new(false),
             session_nth: AtomicU64::new(0),
             held_runs: Mutex::default(),
@@ -94,6 +95,11 @@ impl PostgresLocks {
         let mut keeper = JoinSet::new();
         keeper.spawn(keep_alive(Arc::downgrade(&shared), inbox));
         PostgresLocks { shared, _keeper: keeper }
+    }
+
+    /// The session that holds the locks.
+    pub(super) fn session(&self) -> Arc<LockSession> {
+        Arc::clone(&self.shared)
     }
 }
 
@@ -151,7 +157,7 @@ impl RunLocks for PostgresLocks {
 
     async fn abandoned_runs(&self) -> Result<Option<Vec<RunId>>> {
         let shared = &self.shared;
-        shared.serves.store(true, Ordering::SeqCst);
+        shared.shows_alive.store(true, Ordering::SeqCst);
         let mut session = shared.session.lock().await;
         let mut backoff = RECONNECT.begin();
         let ids = loop {
@@ -232,11 +238,30 @@ impl LockSession {
         Ok(db)
     }
 
-    /// Takes the lock that shows that this process is alive, if it accepts runs. The previous session may hold the lock for
+    /// The session, in use by the caller until it is dropped.
+    pub(super) async fn lock_session(&self) -> AsyncMutexGuard<'_, Option<PgConnection>> {
+        self.session.lock().await
+    }
+
+    /// The session as by [`LockSession::ensure_session`]. From now on it shows that this process is alive.
+    pub(super) async fn shown_session<'a>(
+        &self,
+        session: &'a mut Option<PgConnection>,
+    ) -> sqlx::Result<&'a mut PgConnection> {
+        self.shows_alive.store(true, Ordering::SeqCst);
+        self.ensure_session(session).await
+    }
+
+    /// The id of this process.
+    pub(super) fn worker(&self) -> &str {
+        &self.worker
+    }
+
+    /// Takes the lock that shows that this process is alive, if it must. The previous session may hold the lock for
     /// a moment longer.
     async fn show_alive(&self, db: &mut PgConnection) -> sqlx::Result<()> {
-        let serves = self.serves.load(Ordering::SeqCst);
-        if serves && !self.shown.load(Ordering::SeqCst) {
+        let shows = self.shows_alive.load(Ordering::SeqCst);
+        if shows && !self.shown.load(Ordering::SeqCst) {
             let shown = lock(db, &format!("{ALIVE_PREFIX}{}", self.worker)).await?;
             self.shown.store(shown, Ordering::SeqCst);
         }
@@ -300,7 +325,7 @@ impl LockSession {
         };
         if !alive {
             *session = None;
-            if self.serves.load(Ordering::SeqCst) || !self.held_runs().is_empty() {
+            if self.shows_alive.load(Ordering::SeqCst) || !self.held_runs().is_empty() {
                 // If that fails, the next check tries again.
                 let _ = self.ensure_session(&mut session).await;
             }

@@ -3,11 +3,13 @@
 //! When a call has returned, its write is committed on the server. A few connections write in group commits, and all writes
 //! of a run go through the same one; other connections read. When the server goes away for a moment the store waits for
 //! it, and loses or repeats nothing. Row-level security keeps the rows of owners apart, whatever a statement asks for.
+mod call_places;
 mod commit;
 mod error;
 mod locks;
 mod open;
 pub(super) mod session;
+mod wakeups;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -27,7 +29,9 @@ use ibid_core::{Error, ErrorKind, Result};
 
 use open::PostgresAccess;
 
+pub use call_places::PostgresCallPlaces;
 pub use locks::PostgresLocks;
+pub use wakeups::PostgresWakeups;
 
 /// The number of connections that write to runs.
 const WRITERS: usize = 4;
@@ -45,6 +49,7 @@ pub struct PostgresBackend {
     fence: Option<(RunId, u64)>,
     access: PostgresAccess,
     writers: Arc<WriterPool>,
+    wakeups: Arc<PostgresWakeups>,
     /// Sessions that see all rows. They are never restricted to an owner.
     unrestricted_readers: PgPool,
     /// Sessions that are restricted to an owner each time they are used.
@@ -66,20 +71,28 @@ impl SqlStore<PostgresBackend> {
     /// reached. Errors do not contain the password.
     pub async fn open(url: &str) -> Result<PostgresStore> {
         let access = PostgresAccess::parse(url)?.prepare().await?;
+        let unrestricted_readers = access.unrestricted_readers();
+        let wakeups = Arc::new(PostgresWakeups::new(unrestricted_readers.clone()));
         let mut tasks = JoinSet::new();
         let queues = (0..=ACCOUNT_WRITER).map(|_| {
             let (queue, inbox) = mpsc::channel(QUEUE_LENGTH);
-            tasks.spawn(commit::serve(access.clone(), inbox));
+            tasks.spawn(commit::serve(access.clone(), wakeups.shared(), inbox));
             queue
         });
         let queues = queues.collect();
         Ok(SqlStore::unscoped(PostgresBackend {
             fence: None,
-            unrestricted_readers: access.unrestricted_readers(),
+            unrestricted_readers,
+            wakeups,
             readers: access.readers(),
             access,
             writers: Arc::new(WriterPool { queues, _tasks: tasks }),
         }))
+    }
+
+    /// The changes of runs, by whichever process of the database.
+    pub fn wakeups(&self) -> Arc<PostgresWakeups> {
+        Arc::clone(&self.backend.wakeups)
     }
 
     /// The locks of runs on the same server.

@@ -1,29 +1,38 @@
 //! Following the events of a run, whichever process works on it.
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use super::Queue;
 use ibid_core::Result;
 use ibid_core::domain::RunId;
+use ibid_core::ports::RunSubscription;
 use ibid_core::record::Envelope;
 
-/// How often the store is read for a run of another process, and for one that waits in this queue.
+/// How often the store is read for a run of another process, and for one that waits in this queue, where nobody tells of changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How often it is read where other processes tell of changes: one that is killed may not tell the last.
+const MISSED_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The durable events of a run after some event, each once and in order.
 pub struct EventStream {
     queue: Arc<Queue>,
     run: RunId,
     after: u64,
+    changed: Arc<Notify>,
+    /// `None` where nobody tells of changes.
+    changes: Option<Box<dyn RunSubscription>>,
 }
 
 impl Queue {
     /// Follows a run from the event after the sequence number `after`, whichever process works on it.
     pub fn follow(self: &Arc<Self>, run: &RunId, after: u64) -> EventStream {
-        EventStream { queue: Arc::clone(self), run: run.clone(), after }
+        let (queue, run, changed) = (Arc::clone(self), run.clone(), Arc::default());
+        EventStream { queue, run, after, changed, changes: None }
     }
 }
 
@@ -34,6 +43,11 @@ impl EventStream {
     /// When the store cannot be read. The next call continues at the same place.
     pub async fn next(&mut self) -> Result<Option<Vec<Envelope>>> {
         loop {
+            if self.changes.is_none() {
+                let wakeups = self.queue.app.wakeups();
+                let changes = wakeups.map(|it| it.subscribe(&self.run, Arc::clone(&self.changed)));
+                self.changes = changes;
+            }
             // Subscribed before the store is read, so that no event is missed in between.
             let mut local = self.queue.durable_seq(&self.run);
             let durable = local.as_mut().and_then(|it| it.borrow_and_update().clone());
@@ -50,13 +64,25 @@ impl EventStream {
             if self.queue.app.row(&self.run).await?.status.ended() {
                 return Ok(None);
             }
-            match local {
-                _ if advanced => {}
-                // Changes when a worker starts or stops the run here.
-                Some(mut local) => {
-                    let _ = timeout(IDLE_POLL_INTERVAL, local.changed()).await;
+            if advanced {
+                continue;
+            }
+            let pause = match (&self.changes, &local) {
+                (Some(_), _) => MISSED_INTERVAL,
+                (None, Some(_)) => IDLE_POLL_INTERVAL,
+                (None, None) => POLL_INTERVAL,
+            };
+            // Changes when a worker starts or stops the run here.
+            let local_changed = async {
+                match &mut local {
+                    Some(local) => drop(local.changed().await),
+                    None => pending().await,
                 }
-                None => sleep(POLL_INTERVAL).await,
+            };
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = local_changed => {}
+                () = sleep(pause) => {}
             }
         }
     }

@@ -68,7 +68,7 @@ impl App {
         let past = store.events(run, 0).await?;
         if !Run::from_events(run.clone(), &past).status.ended() {
             let log = self.open_log(run, &store, &past);
-            self.accounts().await?.charge(run, None).await?;
+            store.charge(run, None).await?;
             log.emit(Event::RunFailed {
                 reason: fault.chain(),
                 hint: fault.hint().map(str::to_owned),

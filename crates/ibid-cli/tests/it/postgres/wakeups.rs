@@ -1,0 +1,53 @@
+//! Processes that tell each other which runs have changed.
+use std::sync::Arc;
+use std::time::Duration;
+
+use ibid_core::domain::RunId;
+use ibid_core::ports::{RunCommand, RunWakeups as _, Store};
+use ibid_store::store::PostgresStore;
+use sqlx::{Connection, PgConnection};
+use tokio::sync::Notify;
+
+use super::{database, end_other_sessions, log, note};
+
+/// When a test is given up.
+const LONG: Duration = Duration::from_secs(60);
+
+async fn told(signal: &Notify) {
+    tokio::time::timeout(LONG, signal.notified()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL"]
+async fn who_follows_a_run_is_told_of_its_changes_by_other_processes_and_of_no_other_run() {
+    let url = database().await;
+    let here = PostgresStore::open(&url).await.unwrap();
+    let there = Arc::new(PostgresStore::open(&url).await.unwrap());
+    let (followed, other) = (RunId::new(1, 1), RunId::new(1, 2));
+    let (signal, quiet): (Arc<Notify>, Arc<Notify>) = Default::default();
+    let changes = here.wakeups().subscribe(&followed, Arc::clone(&signal));
+    let unchanged = here.wakeups().subscribe(&RunId::new(1, 3), Arc::clone(&quiet));
+    // Once it listens, it says that something may have been missed.
+    told(&signal).await;
+    told(&quiet).await;
+    assert!(changes.take_changed() && unchanged.take_changed());
+    let events = log(&there, &followed);
+    events.emit(note(1));
+    events.flush().await.unwrap();
+    told(&signal).await;
+    assert!(changes.take_changed());
+    let elsewhere = log(&there, &other);
+    elsewhere.emit(note(1));
+    elsewhere.flush().await.unwrap();
+    there.send_command(&followed, RunCommand::Finish).await.unwrap();
+    told(&signal).await;
+    assert!(changes.take_changed() && !changes.take_changed());
+    // The session that listens is ended: what happens until the next is not told by name.
+    end_other_sessions(&mut PgConnection::connect(&url).await.unwrap()).await;
+    told(&signal).await;
+    events.emit(note(2));
+    events.flush().await.unwrap();
+    told(&signal).await;
+    assert!(unchanged.take_changed(), "something may have been missed");
+    drop(changes);
+}

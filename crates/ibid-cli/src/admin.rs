@@ -128,19 +128,24 @@ async fn list_users(
 
 async fn org(app: &App, action: OrgAction, console: Console) -> CommandResult {
     match action {
-        OrgAction::Add { org: id, name, daily_usd } => {
-            let org = Org { name: name.unwrap_or_else(|| id.clone()), id, daily_usd };
+        OrgAction::Add { org: id, name, daily_usd, weight } => {
+            let org = Org { name: name.unwrap_or_else(|| id.clone()), id, daily_usd, weight };
             with_audit(app, "org.add", &org.id, app.add_org(&org)).await?;
             console.eprint_line(&format!("added {}", org.id));
         }
+        OrgAction::Weight { org, weight } => {
+            with_audit(app, "org.weight", &org, app.set_org_weight(&org, weight)).await?;
+            console.eprint_line(&format!("{org} has weight {weight}"));
+        }
         OrgAction::Ls { json } => {
             for org in app.orgs().await? {
-                let text = match (json, org.daily_usd) {
-                    (true, _) => json_line(&org)?,
-                    (false, Some(usd)) => {
-                        format!("{:<20} {} · ${usd} per day", org.id, plain(&org.name))
-                    }
-                    (false, None) => format!("{:<20} {}", org.id, plain(&org.name)),
+                let text = if json {
+                    json_line(&org)?
+                } else {
+                    let mut words = vec![format!("{:<20} {}", org.id, plain(&org.name))];
+                    words.extend(org.daily_usd.map(|usd| format!("${usd} per day")));
+                    words.extend((org.weight != 1.0).then(|| format!("weight {}", org.weight)));
+                    words.join(" · ")
                 };
                 console.print_line(&text)?;
             }

@@ -18,6 +18,7 @@ mod evaluation;
 mod exit;
 mod export;
 mod find_run;
+mod fleet;
 mod follow;
 mod help;
 mod indexing;

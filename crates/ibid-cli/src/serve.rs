@@ -7,11 +7,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::{McpAction, McpArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
+use crate::fleet;
 use crate::log_subscriber;
 use crate::runtime::block_on;
 use crate::signals::Signals;
 use crate::sources::all_folders;
 use ibid::app::App;
+use ibid::app::AppComponents;
 use ibid::app::queue::Queue;
 use ibid::config::{Flag, LoadedConfig, McpTransport, ProcessEnv, Settings, layers};
 use ibid_core::{Error, ErrorKind, Result};
@@ -45,7 +47,7 @@ pub(super) fn serve_with_page(
     let flags = args.flags();
     log_subscriber::install(console);
     block_on(async {
-        let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let app = Arc::new(open_app(&loaded.settings)?);
         let vectors = Arc::clone(&app);
         let server = HttpServer::bind(app, env.clone(), served).await?;
         let addr = server.local_addr()?;
@@ -63,6 +65,16 @@ pub(super) fn serve_with_page(
             () = vectors.keep_vectors(&folders, log_vector_error) => Ok(ExitStatus::Delivered),
         }
     })?
+}
+
+/// The app of a server, which may be a member of a fleet.
+///
+/// # Errors
+/// `Setup` for a fleet that this build or its settings do not allow.
+fn open_app(settings: &Settings) -> Result<App> {
+    let fleet = fleet::open(settings)?;
+    let components = AppComponents { fleet, ..AppComponents::local() };
+    Ok(App::with_components(settings.clone(), components))
 }
 
 /// Logs once if the sandbox of the document parsers is incomplete; never returns.
@@ -134,7 +146,7 @@ pub(super) fn serve_mcp(
         return Ok(ExitStatus::Delivered);
     }
     if loaded.settings.mcp.transport == McpTransport::Http {
-        let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
+        let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None, fleet: false };
         return serve(&args, loaded, env, console);
     }
     let served = served_resources(&args.folder, loaded, env)?;

@@ -128,6 +128,18 @@ pub enum OrgAction {
         /// Maximum US dollars that its users may spend together per day
         #[arg(long, value_name = "USD")]
         daily_usd: Option<f64>,
+        /// How many turns its runs have for one of an organisation of weight 1, in a fleet
+        #[arg(long, value_name = "N", default_value_t = 1.0)]
+        weight: f64,
+    },
+    /// Change how many turns an organisation has in a fleet
+    Weight {
+        /// ID of the organisation
+        #[arg(value_name = "ORG")]
+        org: String,
+        /// Turns for one of an organisation of weight 1: 0.001 to 1000
+        #[arg(value_name = "N")]
+        weight: f64,
     },
     /// List organisations
     Ls {

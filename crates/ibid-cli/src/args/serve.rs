@@ -17,6 +17,9 @@ pub struct ServeArgs {
     /// Maximum number of runs at the same time
     #[arg(long, value_name = "N")]
     pub concurrency: Option<String>,
+    /// Share the queue of runs with other servers through Temporal
+    #[arg(long)]
+    pub fleet: bool,
 }
 
 impl ServeArgs {
@@ -25,6 +28,7 @@ impl ServeArgs {
         let each = [
             ("serve.addr", "--addr", &self.addr),
             ("serve.concurrency", "--concurrency", &self.concurrency),
+            ("serve.fleet", "--fleet", &self.fleet.then(|| "true".to_owned())),
         ];
         each.into_iter()
             .filter_map(|(name, flag, value)| {

@@ -64,7 +64,7 @@ fn user(id: &str, org: Option<&str>) -> User {
 }
 
 fn org(id: &str) -> Org {
-    Org { id: id.to_owned(), name: "Acme & sons".to_owned(), daily_usd: Some(10.0) }
+    Org { id: id.to_owned(), name: "Acme & sons".to_owned(), daily_usd: Some(10.0), weight: 1.0 }
 }
 
 async fn a_token_is_known_until_it_is_taken_back_and_kept_as_a_hash_alone(app: App) {

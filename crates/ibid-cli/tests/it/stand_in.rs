@@ -385,6 +385,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
 pub(crate) fn parts(shelf: &Arc<FakePages>) -> AppComponents {
     let shelf = Arc::clone(shelf);
     AppComponents {
+        fleet: None,
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
         chance: Arc::new(SeededRng::new(7)),
         models: Arc::default(),

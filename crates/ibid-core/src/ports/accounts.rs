@@ -17,6 +17,22 @@ pub struct Org {
     pub name: String,
     /// Daily limit for all its users together, US dollars; `None` means unlimited.
     pub daily_usd: Option<f64>,
+    /// How many turns its runs have for one of an organisation of weight 1, where servers share a queue.
+    #[serde(default = "default_weight")]
+    pub weight: f64,
+}
+
+fn default_weight() -> f64 {
+    1.0
+}
+
+/// Runs that wait for their first turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaitingRuns {
+    /// Those of all owners.
+    pub all: usize,
+    /// Those of the owner who was asked for.
+    pub own: usize,
 }
 
 /// A user account.
@@ -151,6 +167,8 @@ pub trait Accounts: Send + Sync {
     async fn add_org(&self, org: &Org) -> Result<()>;
     /// Returns all organisations, by id.
     async fn orgs(&self) -> Result<Vec<Org>>;
+    /// Sets [`Org::weight`]. Fails with `NotFound` for an unknown organisation.
+    async fn set_weight(&self, org: &str, weight: f64) -> Result<()>;
     /// Adds a user. Fails with `NotFound` if the organisation does not exist.
     async fn add_user(&self, user: &User) -> Result<()>;
     /// Returns all users, by id.
@@ -171,6 +189,8 @@ pub trait Accounts: Send + Sync {
     async fn revoke_tokens(&self, user: &str, prefix: &str) -> Result<()>;
     /// Returns the account of the token with this hash, unless its user is disabled.
     async fn account_by_token(&self, hash: &str) -> Result<Option<Account>>;
+    /// Returns how many accepted runs wait for their first turn, on whichever server, and how many of them are of `user`, or of the operator.
+    async fn waiting_runs(&self, user: Option<&str>) -> Result<WaitingRuns>;
     /// Returns what was spent by runs that ended on `day` (`YYYY-MM-DD` in UTC), and what all open runs have
     /// reserved. Tools that started before `alive_since` (RFC 3339) without reporting their end are charged to their
     /// day.

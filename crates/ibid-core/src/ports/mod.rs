@@ -9,6 +9,7 @@ mod crash;
 mod egress;
 mod embedding;
 mod event_log;
+mod fleet_queue;
 mod model;
 mod pair_scorer;
 mod provider_manifest;
@@ -28,7 +29,7 @@ use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertic
 
 pub use accounts::{
     Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, User,
-    is_reserved_user,
+    WaitingRuns, is_reserved_user,
 };
 pub use call_places::{CallKey, CallPlace, CallPlaces};
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
@@ -36,6 +37,7 @@ pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, VECTOR_CRASH_POINTS, crash_poi
 pub use egress::{Egress, host_and_port, is_loopback_url};
 pub use embedding::{Embedder, PassageVector, VectorIndex, unit_length};
 pub use event_log::{EventFollower, EventLog};
+pub use fleet_queue::{FleetQueue, FleetTurn, RunExecutor, WorkResult};
 pub use model::{
     ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
     TokenUsage, ToolCall,

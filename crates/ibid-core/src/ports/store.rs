@@ -216,6 +216,10 @@ pub trait RunLocks: Send + Sync {
     async fn abandoned_runs(&self) -> Result<Option<Vec<RunId>>> {
         Ok(None)
     }
+    /// Returns at most `most` accepted, unfinished runs that no process holds, chosen at random. `None` if no process takes over runs.
+    async fn unheld_runs(&self, _most: u32) -> Result<Option<Vec<RunId>>> {
+        Ok(None)
+    }
 }
 
 /// The exclusive right to work on a run, released when dropped.

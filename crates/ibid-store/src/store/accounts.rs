@@ -12,7 +12,7 @@ use super::write::{AcceptRun, WriteOp, WriteOutcome};
 use ibid_core::domain::{Owner, RunId};
 use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, Account, Accounts, ApiToken, AuditEntry, IdempotencyKey,
-    IdempotencyStatus, KeyClaim, Org, Spending, ToolReservation, User,
+    IdempotencyStatus, KeyClaim, Org, Spending, ToolReservation, User, WaitingRuns,
 };
 use ibid_core::record::{Envelope, RUN_TOOLS};
 use ibid_core::{Error, ErrorKind, Result};
@@ -35,10 +35,12 @@ fn user_of((id, name, org, admin, disabled, daily_usd, concurrency): UserRow) ->
 }
 
 /// A row of `orgs`: id, name and daily limit.
-type OrgRow = (String, String, Option<f64>);
+type OrgRow = (String, String, Option<f64>, f64);
 
-fn org_of((id, name, daily_usd): OrgRow) -> Org {
-    Org { id, name, daily_usd }
+const ORG_COLUMNS: &str = "id, name, daily_usd, weight";
+
+fn org_of((id, name, daily_usd, weight): OrgRow) -> Org {
+    Org { id, name, daily_usd, weight }
 }
 
 /// Reports that a statement changed nothing because `what` does not exist.
@@ -88,17 +90,23 @@ impl<B: Backend> SqlStore<B> {
 #[async_trait]
 impl<B: Backend> Accounts for SqlStore<B> {
     async fn add_org(&self, org: &Org) -> Result<()> {
-        let statement = query("insert into orgs (id, name, daily_usd) values ($1, $2, $3)")
+        let statement = query(format!("insert into orgs ({ORG_COLUMNS}) values ($1, $2, $3, $4)"))
             .bind(&org.id)
             .bind(&org.name)
-            .bind(org.daily_usd);
+            .bind(org.daily_usd)
+            .bind(org.weight);
         self.insert(format!("organisation {}", org.id), statement).await
     }
 
     async fn orgs(&self) -> Result<Vec<Org>> {
-        let statement = query("select id, name, daily_usd from orgs order by id");
+        let statement = query(format!("select {ORG_COLUMNS} from orgs order by id"));
         let rows: Vec<OrgRow> = self.fetch_all(statement).await?;
         Ok(rows.into_iter().map(org_of).collect())
+    }
+
+    async fn set_weight(&self, org: &str, weight: f64) -> Result<()> {
+        let statement = query("update orgs set weight = $2 where id = $1").bind(org).bind(weight);
+        check_changed(self.change(statement).await?, &format!("organisation {org}"))
     }
 
     async fn add_user(&self, user: &User) -> Result<()> {
@@ -190,9 +198,19 @@ impl<B: Backend> Accounts for SqlStore<B> {
         let Some(id) = &user.org else {
             return Ok(Some(Account { user, org: None }));
         };
-        let statement = query("select id, name, daily_usd from orgs where id = $1").bind(id);
+        let statement = query(format!("select {ORG_COLUMNS} from orgs where id = $1")).bind(id);
         let org = self.fetch_optional(statement).await?.map(org_of);
         Ok(Some(Account { user, org }))
+    }
+
+    async fn waiting_runs(&self, user: Option<&str>) -> Result<WaitingRuns> {
+        let statement = query(
+            "select count(*), coalesce(sum(case when coalesce(owner_user, '') = $1 then 1 else 0 end), 0)
+             from runs where ended_on = '' and served = 1 and status = 'pending'",
+        );
+        let (all, own): (i64, i64) = self.fetch_one(statement.bind(user.unwrap_or(""))).await?;
+        let count = |number: i64| usize::try_from(number).unwrap_or(0);
+        Ok(WaitingRuns { all: count(all), own: count(own) })
     }
 
     async fn spending(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spending> {

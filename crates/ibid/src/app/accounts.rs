@@ -29,7 +29,18 @@ impl App {
     pub async fn add_org(&self, org: &Org) -> Result<()> {
         validate_id(&org.id)?;
         validate_amount(org.daily_usd)?;
+        validate_weight(org.weight)?;
         self.accounts().await?.add_org(org).await
+    }
+
+    /// Changes how many turns an organisation has for one of an organisation of weight 1. It applies to the runs that are accepted
+    /// from now on.
+    ///
+    /// # Errors
+    /// `Usage` for a weight out of bounds, `NotFound` for an unknown organisation.
+    pub async fn set_org_weight(&self, org: &str, weight: f64) -> Result<()> {
+        validate_weight(weight)?;
+        self.accounts().await?.set_weight(org, weight).await
     }
 
     /// All organisations, by id.
@@ -233,6 +244,14 @@ fn validate_id(text: &str) -> Result<()> {
             .with_hint("use 1 to 100 letters, digits and . _ @ + -"));
     }
     Ok(())
+}
+
+fn validate_weight(weight: f64) -> Result<()> {
+    if (0.001..=1000.0).contains(&weight) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("invalid weight {weight}"))
+        .with_hint("give a number from 0.001 to 1000"))
 }
 
 fn validate_amount(usd: Option<f64>) -> Result<()> {

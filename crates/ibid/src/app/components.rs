@@ -7,7 +7,7 @@ use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Owner, Plan, Question, Report, RunId, Usage};
 use ibid_core::ports::{
-    Clock, Egress, EventLog, PageReader, Prompt, Providers, Ranker, Rng, RoleModels, SearchProvider,
+    Clock, Egress, EventLog, FleetQueue, PageReader, Prompt, Providers, Ranker, Rng, RoleModels, SearchProvider,
 };
 use ibid_core::record::Event;
 use ibid_index::folder::IndexProgress;
@@ -88,4 +88,6 @@ pub struct AppComponents {
     pub research: ResearchFn,
     /// Makes a plan without a model.
     pub plan: PlanFn,
+    /// The queue that this server shares with others; `None` for one of its own.
+    pub fleet: Option<Arc<dyn FleetQueue>>,
 }

@@ -45,6 +45,7 @@ impl AppComponents {
             research: Arc::new(|providers, log, run, question| {
                 Box::pin(ibid_research::research(providers, log, run, question))
             }),
+            fleet: None,
             plan: Arc::new(ibid_research::plan_by_heuristics),
         }
     }

@@ -11,23 +11,26 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep, sleep_until};
+use tokio::time::{Instant, interval, sleep_until};
 
 use super::App;
 use super::spending::Submission;
 use ibid_core::domain::{Owner, Question, RunId};
 use ibid_core::ports::{AcceptOutcome, RunSubscription};
-use ibid_core::record::{Envelope, Event};
+
 use ibid_core::retry::RetryPolicy;
 use ibid_core::{ErrorKind, Result};
 
+mod adoption;
 mod event_stream;
+mod fleet;
 mod key_locks;
 mod parked;
 mod persistence;
 mod turns;
 
 pub use event_stream::EventStream;
+use fleet::FleetMember;
 use key_locks::KeyLocks;
 use parked::{PARKED_POLL_INTERVAL, WaitReason, wait_until_parked};
 use turns::Turns;
@@ -40,11 +43,6 @@ const RESUME_RETRY: RetryPolicy = RetryPolicy {
     longest: Duration::from_secs(60),
     deadline: Duration::MAX,
 };
-
-/// How often a server looks for the runs of servers that have stopped, and the largest random addition, milliseconds, so that servers do
-/// not all look at once. Together with the time after which a server counts as stopped this stays below 35 seconds.
-const ADOPT_INTERVAL: Duration = Duration::from_secs(8);
-const JITTER_MS: u64 = 3_000;
 
 /// Runs that may open their providers at the same time, so that requests are answered in between.
 const MAX_STARTING: usize = 4;
@@ -80,6 +78,8 @@ pub struct Queue {
     /// The folders that are served; `None` for all.
     folders: Option<Vec<PathBuf>>,
     on_run_end: Option<RunEndHook>,
+    /// The queue of several servers, which then holds the waiting runs instead of this one.
+    fleet: Option<FleetMember>,
 }
 
 /// Called after a run has ended, in the task that ran it.
@@ -130,6 +130,17 @@ impl QueuedRun {
 /// For the followers of one run: the sequence number of its last durable event, while a worker runs it.
 type DurableSeqSender = watch::Sender<Option<watch::Receiver<u64>>>;
 
+/// How the work on an active run ended.
+enum WorkEnd {
+    Ended,
+    /// It does not belong to this server.
+    Elsewhere,
+    /// It cannot go on before this.
+    Rests(WaitReason),
+    /// It is to be tried again.
+    Failed,
+}
+
 struct ActiveRun {
     owner: Option<Owner>,
     durable_seq: DurableSeqSender,
@@ -141,6 +152,7 @@ impl Queue {
     /// An empty queue over `app`.
     pub fn new(app: Arc<App>, limits: QueueLimits) -> Queue {
         Queue {
+            fleet: app.components.fleet.clone().map(FleetMember::new),
             app,
             state: Mutex::new(QueueState {
                 limits,
@@ -184,15 +196,17 @@ impl Queue {
         self.turn.notify_one();
     }
 
-    /// The number of waiting and of active runs.
+    /// The number of waiting and of active runs. In a fleet, the waiting ones are those of all servers, some seconds ago.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.state();
-        (state.waiting.len(), state.working.len())
+        let waiting = self.fleet.as_ref().map_or(state.waiting.len(), FleetMember::waiting);
+        (waiting, state.working.len())
     }
 
     /// Whether a run of `owner` would be refused now.
     pub fn is_full(&self, owner: Option<&Owner>) -> bool {
-        self.is_full_for(&self.state(), &owner_key(owner))
+        // What waits in a fleet is counted when a run is accepted.
+        self.fleet.is_none() && self.is_full_for(&self.state(), &owner_key(owner))
     }
 
     fn is_full_for(&self, state: &QueueState, owner: &Option<String>) -> bool {
@@ -237,10 +251,12 @@ impl Queue {
             return Ok(known);
         }
         let owner = submission.owner.clone();
+        let fleet_full = self.is_fleet_full(owner.as_ref()).await?;
         {
             let (mut state, user) = (self.state(), owner_key(owner.as_ref()));
             let asks = question.approve || question.clarify;
-            if self.is_full_for(&state, &user) || asks && Queue::has_max_parked(&state, &user) {
+            let full = fleet_full || self.fleet.is_none() && self.is_full_for(&state, &user);
+            if full || asks && Queue::has_max_parked(&state, &user) {
                 return Ok(AcceptOutcome::Full);
             }
             state.promised.push(user);
@@ -252,7 +268,10 @@ impl Queue {
         drop(reservation);
         let outcome = outcome?;
         if outcome == AcceptOutcome::Queued {
-            self.push(QueuedRun::new(run, owner));
+            match &self.fleet {
+                Some(fleet) => self.submit_to(fleet, &run, owner.as_ref()).await,
+                None => self.push(QueuedRun::new(run, owner)),
+            }
         }
         Ok(outcome)
     }
@@ -260,66 +279,6 @@ impl Queue {
     fn push(&self, it: QueuedRun) {
         self.state().waiting.push_back(it);
         self.turn.notify_one();
-    }
-
-    /// Adds the accepted runs of the store that have not ended and that no process works on. Returns how many.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn recover(&self) -> Result<usize> {
-        if let Some(found) = self.adopt_abandoned().await? {
-            return Ok(found);
-        }
-        let mut found = 0;
-        // The store lists the newest first; the oldest has waited longest.
-        for row in self.app.runs().await?.into_iter().rev() {
-            if row.status.ended() || self.app.is_running(&row.run_id).await? {
-                continue;
-            }
-            let past = self.app.events(&row.run_id, 0).await?;
-            let was_queued =
-                |envelope: &Envelope| matches!(envelope.event, Event::RunQueued { .. });
-            if !past.iter().any(was_queued) {
-                // A run of the command line: its user decides whether to resume it.
-                continue;
-            }
-            found += 1;
-            self.push(QueuedRun::new(row.run_id, row.owner));
-        }
-        Ok(found)
-    }
-
-    /// Adds the runs of servers that have stopped. Returns how many, or `None` when no other server shares the store.
-    async fn adopt_abandoned(&self) -> Result<Option<usize>> {
-        let Some(abandoned) = self.app.abandoned_runs().await? else {
-            return Ok(None);
-        };
-        let mut found = 0;
-        for run in abandoned {
-            if self.contains(&run) {
-                continue;
-            }
-            let row = match self.app.row(&run).await {
-                // Deleted meanwhile.
-                Err(fault) if fault.kind() == ErrorKind::NotFound => continue,
-                row => row?,
-            };
-            found += 1;
-            self.push(QueuedRun::new(run, row.owner));
-        }
-        Ok(Some(found))
-    }
-
-    /// Adds the runs of servers that have stopped, every [`ADOPT_INTERVAL`].
-    async fn adopt_loop(self: Arc<Self>) {
-        loop {
-            let jitter = (self.app.random_bits() % u128::from(JITTER_MS)) as u64;
-            sleep(ADOPT_INTERVAL + Duration::from_millis(jitter)).await;
-            // When the store cannot be reached now, the next round finds them.
-            if matches!(self.adopt_abandoned().await, Ok(None)) {
-                return;
-            }
-        }
     }
 
     /// Whether a run waits or is active in this queue.
@@ -330,6 +289,9 @@ impl Queue {
 
     /// Runs the queue until this future is dropped. Active runs then stop where they are and can be resumed.
     pub async fn run(self: Arc<Self>) {
+        if let Some(fleet) = &self.fleet {
+            return Arc::clone(&self).run_in_fleet(fleet).await;
+        }
         let mut work = JoinSet::new();
         work.spawn(Arc::clone(&self).adopt_loop());
         let mut polls = interval(PARKED_POLL_INTERVAL);
@@ -398,11 +360,31 @@ impl Queue {
     /// Resumes one run and waits until it ends, is parked, or fails to make progress.
     async fn run_one(self: Arc<Self>, it: QueuedRun) {
         let run = it.run.clone();
-        let retry_later = || WaitReason::Until(Instant::now() + RESUME_RETRY.longest);
-        if !self.app.may_spend(it.user()).await || !self.serves(&run).await {
-            return self.park(it, retry_later());
-        }
+        // `park` frees the slot itself; `guard`, dropped after, then finds nothing to free.
         let guard = ActiveRunGuard { queue: &self, run: &run };
+        match self.work_until_rest(&it).await {
+            WorkEnd::Ended => {
+                drop(guard);
+                self.call_end_hook(it.run).await;
+            }
+            // Should the server that took it stop, the run is adopted again.
+            WorkEnd::Elsewhere => {}
+            WorkEnd::Rests(rest) => self.park(it, rest),
+            WorkEnd::Failed => {
+                drop(guard);
+                let tries = it.tries + 1;
+                let rest = WaitReason::Until(Instant::now() + RESUME_RETRY.delay(tries));
+                self.push(QueuedRun { tries, rest, ..it });
+            }
+        }
+    }
+
+    /// Works on an active run.
+    async fn work_until_rest(&self, it: &QueuedRun) -> WorkEnd {
+        let retry_later = || WaitReason::Until(Instant::now() + RESUME_RETRY.longest);
+        if !self.app.may_spend(it.user()).await || !self.serves(&it.run).await {
+            return WorkEnd::Rests(retry_later());
+        }
         let outcome = async {
             let permit = self.begin.acquire().await;
             let running = self.app.resume(&it.run).await?;
@@ -419,31 +401,20 @@ impl Queue {
             }
         };
         let fault = match outcome.await {
-            Ok(None) => {
-                drop(guard);
-                return self.call_end_hook(it.run).await;
-            }
-            // `park` frees the slot itself; `guard`, dropped after, finds nothing to free.
-            Ok(Some(rest)) => return self.park(it, rest),
+            Ok(None) => return WorkEnd::Ended,
+            Ok(Some(rest)) => return WorkEnd::Rests(rest),
             Err(fault) => fault,
         };
-        // Should the server that took it stop, the run is adopted again.
         if let Ok(true) = self.app.is_owned_elsewhere(&it.run, &fault).await {
-            return;
+            return WorkEnd::Elsewhere;
         }
         let lasting = match fault.kind() {
             // Another process works on it, or the store cannot be reached for a while.
             ErrorKind::Transient | ErrorKind::Cancelled => false,
             _ => self.app.fail_run(&it.run, &fault).await.is_ok(),
         };
-        drop(guard);
         it.durable_seq.send_replace(None);
-        if lasting {
-            return self.call_end_hook(it.run).await;
-        }
-        let tries = it.tries + 1;
-        let rest = RESUME_RETRY.delay(tries);
-        self.push(QueuedRun { tries, rest: WaitReason::Until(Instant::now() + rest), ..it });
+        if lasting { WorkEnd::Ended } else { WorkEnd::Failed }
     }
 
     /// Whether this queue serves every folder of `run`. True also for a run that has ended or cannot be read: its worker reports that.
@@ -522,6 +493,9 @@ impl Queue {
         }
         drop(state);
         self.turn.notify_one();
+        if let Some(fleet) = &self.fleet {
+            fleet.wake_later(run);
+        }
     }
 
     async fn call_end_hook(&self, run: RunId) {
@@ -555,7 +529,8 @@ impl Drop for SlotReservation<'_> {
         if let Some(at) = state.promised.iter().position(|it| *it == user) {
             state.promised.swap_remove(at);
         }
-        if let Some(run) = self.run {
+        // A fleet finds it by itself.
+        if let Some(run) = self.run.filter(|_| self.queue.fleet.is_none()) {
             let owner = self.owner.clone();
             state.waiting.push_back(QueuedRun::new(run.clone(), owner));
             drop(state);

@@ -98,6 +98,8 @@ pub struct Settings {
     pub model_concurrency: usize,
     /// The server.
     pub serve: ServeConfig,
+    /// A fleet of servers.
+    pub fleet: FleetConfig,
 }
 
 /// Settings of the server.
@@ -141,6 +143,23 @@ pub struct ServeConfig {
     pub body_within: Duration,
     /// The largest request body, in bytes.
     pub max_body_bytes: usize,
+    /// Whether the server is a member of a fleet.
+    pub fleet: bool,
+}
+
+/// Settings of a fleet of servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct FleetConfig {
+    /// The address of Temporal, as written.
+    pub address: String,
+    /// The namespace in Temporal.
+    pub namespace: String,
+    /// The task queue in Temporal.
+    pub task_queue: String,
+    /// The variable that holds the API key of Temporal.
+    pub api_key_env: String,
+    /// A PEM file of certificate authorities; empty for those of the system.
+    pub root_certificates: String,
 }
 
 /// Settings for reading and caching web pages.

@@ -49,6 +49,7 @@ fn moved(draft: PageDraft, root: &Path) -> Page {
 pub(super) fn parts(pages: &Arc<Pages>, model: Option<Arc<Scripted>>) -> AppComponents {
     let pages = Arc::clone(pages);
     AppComponents {
+        fleet: None,
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
         chance: Arc::new(SeededRng::new(7)),
         open: Arc::new(move |_, _, _| {

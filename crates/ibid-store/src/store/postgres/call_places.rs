@@ -115,13 +115,18 @@ impl CallPlaces for PostgresCallPlaces {
     async fn acquire(&self, key: &CallKey, limit: usize, behind: usize) -> Box<dyn CallPlace> {
         let mut renewals = self.shared.renewals.subscribe();
         let waiting = WaitingCalls::new(&self.shared, key, (limit, 1 + behind));
+        let mut told = false;
         loop {
             renewals.mark_unchanged();
             if self.shared.keys().get_mut(key).is_some_and(KeyPlaces::take) {
                 drop(waiting);
                 return Box::new(TakenPlace { key: key.clone(), shared: Arc::clone(&self.shared) });
             }
-            self.shared.changed.notify_one();
+            // From then on the keeper looks at intervals.
+            if !told {
+                self.shared.changed.notify_one();
+                told = true;
+            }
             // The sender lives as long as `self`.
             let _ = renewals.changed().await;
         }

@@ -28,16 +28,31 @@ const SET_TIMEOUT: &str = "set idle_session_timeout = '15s'";
 /// The prefix of the lock by which a process shows that it is alive; its id follows.
 pub(super) const ALIVE_PREFIX: &str = "server ";
 
-/// Selects the runs that servers accepted and no process works on: neither the run nor its last worker is locked.
-const ABANDONED: &str = "with held as materialized (
-        select (classid::bigint << 32) | objid::bigint as key from pg_locks
-        where locktype = 'advisory' and granted and objsubid = 1
-        and database = (select oid from pg_database where datname = current_database())
-    )
-    select id from runs where ended_on = '' and served = 1
-    and hashtextextended(id, 0) not in (select key from held)
-    and (taker is null or hashtextextended($1 || taker, 0) not in (select key from held))
-    order by id";
+/// Selects the runs that servers accepted and no process works on. The locks are read once.
+macro_rules! unheld {
+    ($rest:literal) => {
+        concat!(
+            "with held as materialized (
+                select (classid::bigint << 32) | objid::bigint as key from pg_locks
+                where locktype = 'advisory' and granted and objsubid = 1
+                and database = (select oid from pg_database where datname = current_database())
+            )
+            select id from runs where ended_on = '' and served = 1
+            and hashtextextended(id, 0) not in (select key from held) ",
+            $rest
+        )
+    };
+}
+
+/// Those whose last worker is gone, too.
+const ABANDONED: &str = unheld!(
+    "and (taker is null or hashtextextended($1 || taker, 0) not in (select key from held)) order by id"
+);
+
+const UNHELD: &str = unheld!("order by random() limit $1");
+
+/// A query for ids of runs.
+type IdQuery = sqlx::query::QueryScalar<'static, sqlx::Postgres, String, sqlx::postgres::PgArguments>;
 
 /// Locks of processes on any number of machines: each process has one session, which holds an advisory lock for each run.
 /// The server releases the locks when the session ends. After a lost connection the process takes them again; it loses
@@ -158,19 +173,13 @@ impl RunLocks for PostgresLocks {
     async fn abandoned_runs(&self) -> Result<Option<Vec<RunId>>> {
         let shared = &self.shared;
         shared.shows_alive.store(true, Ordering::SeqCst);
-        let mut session = shared.session.lock().await;
-        let mut backoff = RECONNECT.begin();
-        let ids = loop {
-            match shared.abandoned(&mut session).await {
-                Ok(ids) => break ids,
-                Err(cause) => {
-                    *session = None;
-                    shared.retry(&mut backoff, "querying", &cause).await?;
-                }
-            }
-        };
-        let runs: Result<Vec<RunId>> = ids.iter().map(|id| id.parse()).collect();
-        runs.map(Some)
+        shared.runs(|| sqlx::query_scalar(ABANDONED).bind(ALIVE_PREFIX)).await.map(Some)
+    }
+
+    async fn unheld_runs(&self, most: u32) -> Result<Option<Vec<RunId>>> {
+        let shared = &self.shared;
+        shared.shows_alive.store(true, Ordering::SeqCst);
+        shared.runs(|| sqlx::query_scalar(UNHELD).bind(i64::from(most))).await.map(Some)
     }
 
     async fn is_held(&self, run: &RunId) -> Result<bool> {
@@ -268,11 +277,23 @@ impl LockSession {
         Ok(())
     }
 
-    async fn abandoned(&self, session: &mut Option<PgConnection>) -> sqlx::Result<Vec<String>> {
-        sqlx::query_scalar(ABANDONED)
-            .bind(ALIVE_PREFIX)
-            .fetch_all(self.ensure_session(session).await?)
-            .await
+    /// The runs that `query` selects.
+    async fn runs(&self, query: impl Fn() -> IdQuery) -> Result<Vec<RunId>> {
+        let mut session = self.session.lock().await;
+        let mut backoff = RECONNECT.begin();
+        let ids = loop {
+            let found = async {
+                query().fetch_all(self.ensure_session(&mut session).await?).await
+            };
+            match found.await {
+                Ok(ids) => break ids,
+                Err(cause) => {
+                    *session = None;
+                    self.retry(&mut backoff, "querying", &cause).await?;
+                }
+            }
+        };
+        ids.iter().map(|id| id.parse()).collect()
     }
 
     /// Takes a run. Returns its epoch, or `None` when another process holds it.

@@ -1,0 +1,57 @@
+//! The queue that the servers of a fleet share.
+use std::sync::Arc;
+
+use ibid::config::Settings;
+use ibid_core::ports::FleetQueue;
+use ibid_core::{Error, ErrorKind, Result};
+
+/// The queue of the fleet that `settings` name; `None` for a server of its own.
+///
+/// # Errors
+/// `Setup` if servers cannot share the store, if a setting of the fleet is invalid, or if this build has no fleet.
+pub(super) fn open(settings: &Settings) -> Result<Option<Arc<dyn FleetQueue>>> {
+    if !settings.serve.fleet {
+        return Ok(None);
+    }
+    if settings.store_url.is_none() {
+        return Err(Error::new(ErrorKind::Setup, "a fleet needs a store that its servers share")
+            .with_hint("set `store.url` to a PostgreSQL database"));
+    }
+    open_queue(settings).map(Some)
+}
+
+#[cfg(not(feature = "fleet"))]
+fn open_queue(_settings: &Settings) -> Result<Arc<dyn FleetQueue>> {
+    Err(Error::new(ErrorKind::Setup, "this build of ibid cannot be a member of a fleet")
+        .with_hint("build it with `--features fleet`, or leave `serve.fleet` unset"))
+}
+
+#[cfg(feature = "fleet")]
+fn open_queue(settings: &Settings) -> Result<Arc<dyn FleetQueue>> {
+    use ibid_fleet::{TemporalQueue, TemporalSettings};
+
+    let fleet = &settings.fleet;
+    let address = fleet.address.parse().ok().filter(|address: &url::Url| {
+        ["http", "https"].contains(&address.scheme()) && address.has_host()
+    });
+    let Some(address) = address else {
+        let what = format!("invalid fleet.address `{}`", fleet.address);
+        return Err(Error::new(ErrorKind::Setup, what)
+            .with_hint("write an address as in http://127.0.0.1:7233"));
+    };
+    let read = |path: &str| {
+        std::fs::read(path).map_err(|cause| {
+            Error::new(ErrorKind::Setup, format!("reading fleet.root_certificates {path}"))
+                .with_source(cause)
+                .with_hint("name a PEM file that this user may read")
+        })
+    };
+    let certificates = Some(fleet.root_certificates.as_str()).filter(|path| !path.is_empty());
+    Ok(Arc::new(TemporalQueue::new(TemporalSettings {
+        address,
+        namespace: fleet.namespace.clone(),
+        task_queue: fleet.task_queue.clone(),
+        api_key: settings.variables.get(&fleet.api_key_env).map(str::to_owned),
+        root_certificates: certificates.map(read).transpose()?,
+    })))
+}

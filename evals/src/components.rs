@@ -1,6 +1,6 @@
 //! Every component of `evals`.
 use crate::{
-    Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact,
+    Outcome, answers, attribution, chaos, conflicts, crash, dates, documents, extract, fact, fleet,
     injection, linear, load, memory, questions, quotes, race, recordings, reports, rerank,
     retrieve, rubrics, speed, strategies, train_extractor, web,
 };
@@ -52,6 +52,8 @@ pub(crate) const COMPONENTS: &[Component] = &[
         (LIBRARY, crash::run), (TEXTS, crash::small)),
     component("chaos", "scripts of faults over all ports, and what must hold after each",
         ("generated pages and scripted faults", chaos::run), ("a script for each kind of fault", chaos::small)),
+    component("fleet", "what saturates first in a fleet of many servers, and what it costs, by simulation",
+        ("parameters measured and assumed", fleet::run), ("parameters measured and assumed", fleet::small)),
     component("attribution", "claims against sources",
         ("nine sets of claims, development halves", attribution::run), (GENERATED, attribution::small)),
     component("conflicts", "documents that answer one question differently",

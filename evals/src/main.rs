@@ -17,6 +17,8 @@ mod dates;
 mod documents;
 mod extract;
 mod fact;
+mod fleet;
+mod fleet_simulation;
 mod generated;
 mod injection;
 mod judge;

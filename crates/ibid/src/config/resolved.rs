@@ -36,7 +36,9 @@ impl ResolvedSettings {
     /// All settings, those of a table as an object under its name.
     pub(super) fn tree(&self) -> Map<String, Value> {
         let mut tree = self.table("");
-        for name in ["budget", "embedding", "mcp", "rerank", "vectors", "serve", "telemetry"] {
+        for name in
+            ["budget", "embedding", "fleet", "mcp", "rerank", "vectors", "serve", "telemetry"]
+        {
             tree.insert(name.to_owned(), Value::Object(self.table(&format!("{name}."))));
         }
         tree

@@ -137,8 +137,11 @@ impl Queue {
     /// one, or the queue was lost. Says whether runs wait that need the slot of one that waits for input.
     async fn look_for_unheld(&self, fleet: &FleetMember) -> Result<()> {
         self.is_fleet_full(None).await?;
-        let full = self.state().working.len() >= self.state().limits.working;
-        self.crowded.send_replace(full && fleet.waiting() > 0);
+        {
+            let state = self.state();
+            let full = state.working.len() >= state.limits.working;
+            self.crowded.send_replace(full && fleet.waiting() > 0);
+        }
         let Some(runs) = self.app.locks().await?.unheld_runs(MAX_LOOKED).await? else {
             return Err(Error::new(ErrorKind::Setup, "a fleet needs a store that servers share")
                 .with_hint("set `store.url` to a PostgreSQL database"));

@@ -146,7 +146,8 @@ pub(super) fn serve_mcp(
         return Ok(ExitStatus::Delivered);
     }
     if loaded.settings.mcp.transport == McpTransport::Http {
-        let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None, fleet: false };
+        let args =
+            ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None, fleet: false };
         return serve(&args, loaded, env, console);
     }
     let served = served_resources(&args.folder, loaded, env)?;

@@ -38,7 +38,8 @@ pub(super) fn view(
             Ok(ExitStatus::Delivered)
         })?;
     }
-    let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None, fleet: false };
+    let args =
+        ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None, fleet: false };
     serve_with_page(&args, loaded, env, console, |url| {
         if console.live {
             open_in_desktop(OsStr::new(&format!("{url}{page}")), console);

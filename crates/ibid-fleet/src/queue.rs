@@ -67,12 +67,18 @@ impl TemporalQueue {
         )
     }
 
-    fn call_error(&self, doing: &str, code: Option<i32>, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-        let kind = if code.is_some_and(is_refusal) { ErrorKind::Setup } else { ErrorKind::Transient };
+    fn call_error(
+        &self,
+        doing: &str,
+        code: Option<i32>,
+        cause: impl std::error::Error + Send + Sync + 'static,
+    ) -> Error {
+        let kind =
+            if code.is_some_and(is_refusal) { ErrorKind::Setup } else { ErrorKind::Transient };
         let what = format!("{doing} in namespace `{}` of Temporal", self.settings.namespace);
-        Error::new(kind, what)
-            .with_source(cause)
-            .with_hint("check that the namespace of `fleet.namespace` exists and that this server may use it")
+        Error::new(kind, what).with_source(cause).with_hint(
+            "check that the namespace of `fleet.namespace` exists and that this server may use it",
+        )
     }
 }
 
@@ -81,7 +87,9 @@ fn is_refusal(code: i32) -> bool {
     [3, 5, 7, 16].contains(&code)
 }
 
-pub(super) async fn connect(settings: &TemporalSettings) -> std::result::Result<Client, ClientConnectError> {
+pub(super) async fn connect(
+    settings: &TemporalSettings,
+) -> std::result::Result<Client, ClientConnectError> {
     let tls = (settings.address.scheme() == "https").then(|| match &settings.root_certificates {
         Some(pem) => TlsOptions::builder().server_root_ca_cert(pem.clone()).build(),
         None => TlsOptions::default(),
@@ -120,7 +128,8 @@ impl FleetQueue for TemporalQueue {
             .build();
         let input = RunInput { run: run.as_str().to_owned(), failures: 0 };
         within(async {
-            let started = self.client().await?.start_workflow(RunWorkflow::run, input, options).await;
+            let started =
+                self.client().await?.start_workflow(RunWorkflow::run, input, options).await;
             match started {
                 Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
                 Err(cause) => {

@@ -7,8 +7,8 @@ use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::workflows::select;
 use temporalio_sdk::{
-    ActivityOptions, ContinueAsNewOptions, LocalActivityOptions, SyncWorkflowContext, WorkflowContext,
-    WorkflowContextView, WorkflowResult,
+    ActivityOptions, ContinueAsNewOptions, LocalActivityOptions, SyncWorkflowContext,
+    WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
 use super::worker::{RunActivities, WorkInput};
@@ -59,7 +59,9 @@ impl RunWorkflow {
             match ctx.execute_activity(RunActivities::work, work, work_options()).await? {
                 WorkResult::Ended => return Ok(()),
                 WorkResult::NotEnded { after_ms, failed } => {
-                    ctx.state_mut(|it| it.input.failures = if failed { it.input.failures + 1 } else { 0 });
+                    ctx.state_mut(|it| {
+                        it.input.failures = if failed { it.input.failures + 1 } else { 0 }
+                    });
                     if after_ms > 0 {
                         wait(ctx, Duration::from_millis(after_ms), wakes).await?;
                     }
@@ -82,7 +84,11 @@ impl RunWorkflow {
 }
 
 /// Waits for `delay`, or until the run was woken more often than `wakes` times. Returns whether it was.
-async fn wait(ctx: &mut WorkflowContext<RunWorkflow>, delay: Duration, wakes: u64) -> WorkflowResult<bool> {
+async fn wait(
+    ctx: &mut WorkflowContext<RunWorkflow>,
+    delay: Duration,
+    wakes: u64,
+) -> WorkflowResult<bool> {
     select! {
         _ = ctx.timer(delay) => Ok(false),
         _ = ctx.wait_condition(|it: &RunWorkflow| it.wakes != wakes) => Ok(true),

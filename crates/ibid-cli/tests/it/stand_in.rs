@@ -353,6 +353,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         telemetry: Default::default(),
         mcp: McpConfig { agentic_search: true, ..McpConfig::default() },
         serve: Default::default(),
+        fleet: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),
         store_url: None,

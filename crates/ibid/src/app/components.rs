@@ -7,7 +7,8 @@ use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Owner, Plan, Question, Report, RunId, Usage};
 use ibid_core::ports::{
-    Clock, Egress, EventLog, FleetQueue, PageReader, Prompt, Providers, Ranker, Rng, RoleModels, SearchProvider,
+    Clock, Egress, EventLog, FleetQueue, PageReader, Prompt, Providers, Ranker, Rng, RoleModels,
+    SearchProvider,
 };
 use ibid_core::record::Event;
 use ibid_index::folder::IndexProgress;

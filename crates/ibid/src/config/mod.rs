@@ -22,8 +22,8 @@ pub use layers::{Flag, LoadedConfig, ProcessEnv};
 pub use origin::SettingOrigin;
 pub use resolved::ResolvedSettings;
 pub use settings::{
-    JudgeConfig, McpConfig, McpTransport, ModelEndpoint, ServeConfig, ServiceConfig, Settings,
-    VectorConfig, WebConfig,
+    FleetConfig, JudgeConfig, McpConfig, McpTransport, ModelEndpoint, ServeConfig, ServiceConfig,
+    Settings, VectorConfig, WebConfig,
 };
 pub use table::{SETTINGS, Setting};
 pub use telemetry::TelemetryConfig;

@@ -52,7 +52,8 @@ const ABANDONED: &str = unheld!(
 const UNHELD: &str = unheld!("order by random() limit $1");
 
 /// A query for ids of runs.
-type IdQuery = sqlx::query::QueryScalar<'static, sqlx::Postgres, String, sqlx::postgres::PgArguments>;
+type IdQuery =
+    sqlx::query::QueryScalar<'static, sqlx::Postgres, String, sqlx::postgres::PgArguments>;
 
 /// Locks of processes on any number of machines: each process has one session, which holds an advisory lock for each run.
 /// The server releases the locks when the session ends. After a lost connection the process takes them again; it loses
@@ -282,9 +283,7 @@ impl LockSession {
         let mut session = self.session.lock().await;
         let mut backoff = RECONNECT.begin();
         let ids = loop {
-            let found = async {
-                query().fetch_all(self.ensure_session(&mut session).await?).await
-            };
+            let found = async { query().fetch_all(self.ensure_session(&mut session).await?).await };
             match found.await {
                 Ok(ids) => break ids,
                 Err(cause) => {

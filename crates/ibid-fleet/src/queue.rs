@@ -1,42 +1,23 @@
 //! [`FleetQueue`] on Temporal.
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use temporalio_client::errors::{ClientConnectError, WorkflowInteractionError, WorkflowStartError};
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, TlsOptions, WorkflowIdConflictPolicy,
-    WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions,
+    WorkflowStartOptions,
 };
 use temporalio_common::Priority;
 use tokio::sync::{OnceCell, mpsc};
 use tokio::task::JoinSet;
-use url::Url;
 
+use super::client::{CALL_TIMEOUT, TemporalSettings, connect};
 use super::thread::WorkerThread;
-use super::worker::Job;
+use super::worker::FleetJob;
 use super::workflow::{RunInput, RunWorkflow};
 use ibid_core::domain::RunId;
 use ibid_core::ports::{FleetQueue, FleetTurn, RunExecutor, WorkResult};
 use ibid_core::{Error, ErrorKind, Result};
-
-/// The deadline of one call to Temporal.
-const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Where Temporal is.
-#[derive(Clone)]
-pub struct TemporalSettings {
-    /// `http://host:port`, or `https://…` for TLS.
-    pub address: Url,
-    /// The namespace, which must exist.
-    pub namespace: String,
-    /// The task queue that the servers of a fleet share.
-    pub task_queue: String,
-    /// The API key, if Temporal asks for one.
-    pub api_key: Option<String>,
-    /// Certificates of authorities that are trusted besides the system's, PEM.
-    pub root_certificates: Option<Vec<u8>>,
-}
 
 /// A queue of runs on Temporal.
 pub struct TemporalQueue {
@@ -85,23 +66,6 @@ impl TemporalQueue {
 /// Whether trying again cannot help: `NOT_FOUND`, `INVALID_ARGUMENT`, `PERMISSION_DENIED`, `UNAUTHENTICATED`.
 fn is_refusal(code: i32) -> bool {
     [3, 5, 7, 16].contains(&code)
-}
-
-pub(super) async fn connect(
-    settings: &TemporalSettings,
-) -> std::result::Result<Client, ClientConnectError> {
-    let tls = (settings.address.scheme() == "https").then(|| match &settings.root_certificates {
-        Some(pem) => TlsOptions::builder().server_root_ca_cert(pem.clone()).build(),
-        None => TlsOptions::default(),
-    });
-    let options = ConnectionOptions::new(settings.address.clone())
-        .identity(format!("ibid {}", std::process::id()))
-        .connect_timeout(CALL_TIMEOUT)
-        .maybe_tls_options(tls)
-        .maybe_api_key(settings.api_key.clone())
-        .build();
-    let connection = Connection::connect(options).await?;
-    Ok(Client::new(connection, ClientOptions::new(&settings.namespace).build())?)
 }
 
 /// `call` with a deadline.
@@ -186,9 +150,9 @@ impl FleetQueue for TemporalQueue {
 }
 
 /// Does what Temporal asks for, as long as it waits for that.
-async fn handle(job: Job, executor: Arc<dyn RunExecutor>) {
+async fn handle(job: FleetJob, executor: Arc<dyn RunExecutor>) {
     match job {
-        Job::Work(input, mut reply) => {
+        FleetJob::Work(input, mut reply) => {
             let Ok(run) = input.run.parse() else {
                 let _ = reply.send(WorkResult::Ended);
                 return;
@@ -199,7 +163,7 @@ async fn handle(job: Job, executor: Arc<dyn RunExecutor>) {
             };
             let _ = reply.send(result);
         }
-        Job::Look((run, seen), reply) => {
+        FleetJob::Look((run, seen), reply) => {
             let due = match run.parse() {
                 Ok(run) => executor.is_due(&run, seen).await,
                 Err(_) => true,

@@ -10,8 +10,8 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::queue::{TemporalSettings, connect};
-use super::worker::{Job, RunActivities};
+use super::client::{TemporalSettings, connect};
+use super::worker::{FleetJob, RunActivities};
 use super::workflow::RunWorkflow;
 use ibid_core::retry::RetryPolicy;
 
@@ -42,7 +42,7 @@ impl WorkerThread {
     pub(super) fn start(
         settings: TemporalSettings,
         slots: usize,
-        jobs: mpsc::Sender<Job>,
+        jobs: mpsc::Sender<FleetJob>,
     ) -> WorkerThread {
         let (stop, stopping) = watch::channel(false);
         let (end, ended) = channel();
@@ -69,7 +69,7 @@ impl Drop for WorkerThread {
 struct WorkerConfig {
     settings: TemporalSettings,
     slots: usize,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<FleetJob>,
 }
 
 impl WorkerConfig {

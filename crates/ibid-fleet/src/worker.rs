@@ -23,14 +23,14 @@ pub struct WorkInput {
 }
 
 /// What Temporal asks of a server.
-pub(super) enum Job {
+pub(super) enum FleetJob {
     Work(WorkInput, oneshot::Sender<WorkResult>),
     Look((String, usize), oneshot::Sender<bool>),
 }
 
 /// The activities of a server. They run in the runtime of Temporal's SDK, and send the work to that of the server.
 pub struct RunActivities {
-    pub(super) jobs: mpsc::Sender<Job>,
+    pub(super) jobs: mpsc::Sender<FleetJob>,
 }
 
 #[activities]
@@ -43,7 +43,7 @@ impl RunActivities {
         input: WorkInput,
     ) -> Result<WorkResult, ActivityError> {
         let (reply, result) = oneshot::channel();
-        let sent = self.jobs.send(Job::Work(input, reply)).await;
+        let sent = self.jobs.send(FleetJob::Work(input, reply)).await;
         let heartbeats = async {
             let mut ticks = interval(HEARTBEAT_INTERVAL);
             loop {
@@ -70,7 +70,7 @@ impl RunActivities {
         seen: (String, usize),
     ) -> Result<bool, ActivityError> {
         let (reply, due) = oneshot::channel();
-        let sent = self.jobs.send(Job::Look(seen, reply)).await;
+        let sent = self.jobs.send(FleetJob::Look(seen, reply)).await;
         // A server that stops cannot say. Waking the run is safe.
         Ok(sent.is_err() || due.await.unwrap_or(true))
     }

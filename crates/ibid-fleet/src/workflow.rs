@@ -133,3 +133,7 @@ fn work_options() -> ActivityOptions {
 fn retry_policy() -> RetryPolicy {
     RetryPolicy::builder().maximum_interval(MAX_RETRY_DELAY).build()
 }
+
+
+#[cfg(test)]
+mod tests;

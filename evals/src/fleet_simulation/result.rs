@@ -6,7 +6,7 @@ pub(super) const SATURATED: f64 = 0.9;
 
 /// The stations of a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StationKind {
     Key,
     Tokens,
     Web,
@@ -18,19 +18,19 @@ pub(super) enum Kind {
     Slots,
 }
 
-impl Kind {
+impl StationKind {
     /// The name in tables and sentences.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Key => "the key's calls at once",
-            Kind::Tokens => "the key's tokens a minute",
-            Kind::Web => "searches and reads at once",
-            Kind::Postgres => "PostgreSQL",
-            Kind::Cores => "cores",
-            Kind::ShareLock => "the lock of the key's shares",
-            Kind::Temporal => "Temporal",
-            Kind::Objects => "the object store",
-            Kind::Slots => "slots",
+            StationKind::Key => "the key's calls at once",
+            StationKind::Tokens => "the key's tokens a minute",
+            StationKind::Web => "searches and reads at once",
+            StationKind::Postgres => "PostgreSQL",
+            StationKind::Cores => "cores",
+            StationKind::ShareLock => "the lock of the key's shares",
+            StationKind::Temporal => "Temporal",
+            StationKind::Objects => "the object store",
+            StationKind::Slots => "slots",
         }
     }
 }
@@ -38,7 +38,7 @@ impl Kind {
 /// How busy a station was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct StationLoad {
-    pub(super) kind: Kind,
+    pub(super) kind: StationKind,
     /// The share of its time that it was busy, 0 to 1.
     pub(super) busy: f64,
     /// The share of its time that arriving visits asked for. Above 1 its queue grows.
@@ -48,7 +48,7 @@ pub(super) struct StationLoad {
 impl StationLoad {
     /// The load of stations of one kind together, from their place-seconds: all, busy, asked for.
     pub(super) fn of(
-        kind: Kind,
+        kind: StationKind,
         stations: impl IntoIterator<Item = (f64, f64, f64)>,
     ) -> StationLoad {
         let (mut all, mut busy, mut asked) = (0.0, 0.0, 0.0);
@@ -68,7 +68,7 @@ impl StationLoad {
 
 /// What was counted in the measured time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Counts {
+pub(super) struct LoadCounts {
     /// Runs that arrived.
     pub(super) arrived: f64,
     /// Seconds that runs waited for a slot, of those that got one.
@@ -81,9 +81,9 @@ pub(super) struct Counts {
     pub(super) longest_share_turn: f64,
 }
 
-impl Counts {
+impl LoadCounts {
     /// The same, with the times in order.
-    pub(super) fn sorted(mut self) -> Counts {
+    pub(super) fn sorted(mut self) -> LoadCounts {
         self.waits.sort_by(f64::total_cmp);
         self.run_times.sort_by(f64::total_cmp);
         self
@@ -105,11 +105,11 @@ pub(super) struct SimulationResult {
     pub(super) postgres: [f64; Cause::ALL.len()],
     /// Runs that were accepted and had not ended, mean.
     pub(super) mean_in_system: f64,
-    pub(super) counts: Counts,
+    pub(super) counts: LoadCounts,
 }
 
 impl SimulationResult {
-    pub(super) fn load(&self, kind: Kind) -> StationLoad {
+    pub(super) fn load(&self, kind: StationKind) -> StationLoad {
         let none = StationLoad { kind, busy: 0.0, asked: 0.0 };
         self.loads.iter().find(|it| it.kind == kind).copied().unwrap_or(none)
     }
@@ -118,11 +118,11 @@ impl SimulationResult {
     /// calls wait for the key renews its share twenty times a second; so slots, and the lock of the shares under a saturated
     /// key, come last.
     pub(super) fn saturated(&self) -> Vec<StationLoad> {
-        let key_waits =
-            self.load(Kind::Key).is_saturated() || self.load(Kind::Tokens).is_saturated();
+        let key_waits = self.load(StationKind::Key).is_saturated()
+            || self.load(StationKind::Tokens).is_saturated();
         let is_effect = |it: &StationLoad| match it.kind {
-            Kind::Slots => true,
-            Kind::ShareLock => key_waits,
+            StationKind::Slots => true,
+            StationKind::ShareLock => key_waits,
             _ => false,
         };
         let mut saturated: Vec<StationLoad> =

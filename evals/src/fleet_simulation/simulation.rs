@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::parameters::Parameters;
-use super::result::{self, Kind, SimulationResult, StationLoad};
+use super::result::{self, SimulationResult, StationKind, StationLoad};
 use super::station::{Level, SimTime, SplitMix64, Station, Window};
 
 /// Seconds between the steps in which the work of timers (polls, renewals, looks, heartbeats) is given to the stations.
@@ -66,7 +66,7 @@ enum Call {
 
 /// What happens to a run next. Each station is visited in a step of its own, so that visits come in the order of time.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum RunStep {
     Arrive,
     Tick,
     Enqueue,
@@ -79,31 +79,31 @@ enum Step {
     End,
 }
 
-struct Event {
+struct SimulationEvent {
     at: SimTime,
     /// Orders events of one moment, so that a seed gives one result.
     nth: u64,
     run: usize,
-    step: Step,
+    step: RunStep,
 }
 
-impl PartialEq for Event {
-    fn eq(&self, other: &Event) -> bool {
+impl PartialEq for SimulationEvent {
+    fn eq(&self, other: &SimulationEvent) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Event {}
+impl Eq for SimulationEvent {}
 
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+impl PartialOrd for SimulationEvent {
+    fn partial_cmp(&self, other: &SimulationEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Event {
+impl Ord for SimulationEvent {
     /// The earliest is the greatest, because the heap gives the greatest first.
-    fn cmp(&self, other: &Event) -> Ordering {
+    fn cmp(&self, other: &SimulationEvent) -> Ordering {
         (other.at, other.nth).cmp(&(self.at, self.nth))
     }
 }
@@ -120,7 +120,7 @@ struct RunState {
     flush_at: f64,
 }
 
-struct ServerState {
+struct SimulatedServer {
     cores: Station,
     web: Station,
     /// Calls to models that have a place or wait for one.
@@ -141,10 +141,10 @@ struct Simulation<'s> {
     /// Of arrivals alone, so that scenarios that differ in their parameters have the same arrivals.
     arrivals: SplitMix64,
     rng: SplitMix64,
-    events: BinaryHeap<Event>,
+    events: BinaryHeap<SimulationEvent>,
     nth: u64,
     runs: Vec<RunState>,
-    servers: Vec<ServerState>,
+    servers: Vec<SimulatedServer>,
     waiting: VecDeque<usize>,
     /// The server of each free slot; the one that has been free longest is taken next.
     free_slots: VecDeque<usize>,
@@ -160,7 +160,7 @@ struct Simulation<'s> {
     sharing: f64,
     /// Commits by cause in the measured time.
     commits: [f64; Cause::ALL.len()],
-    counts: result::Counts,
+    counts: result::LoadCounts,
 }
 
 /// Simulates a fleet. The same scenario always gives the same result.
@@ -169,9 +169,9 @@ pub(super) fn simulate(scenario: &Scenario) -> SimulationResult {
     let mut simulation = Simulation::new(scenario, window);
     if simulation.rate > 0.0 {
         let first = simulation.arrivals.exponential(1.0 / simulation.rate);
-        simulation.schedule(first, 0, Step::Arrive);
+        simulation.schedule(first, 0, RunStep::Arrive);
     }
-    simulation.schedule(0.0, 0, Step::Tick);
+    simulation.schedule(0.0, 0, RunStep::Tick);
     while let Some(event) = simulation.events.pop() {
         if event.at.0 >= window.end {
             break;
@@ -185,7 +185,7 @@ impl<'s> Simulation<'s> {
     fn new(scenario: &'s Scenario, window: Window) -> Simulation<'s> {
         let it = &scenario.parameters;
         let servers = 0..scenario.servers;
-        let server = |_| ServerState {
+        let server = |_| SimulatedServer {
             cores: Station::new(it.cores, window),
             web: Station::new(it.web_places, window),
             calls: 0,
@@ -216,28 +216,28 @@ impl<'s> Simulation<'s> {
             in_system: Level::new(window),
             sharing: 0.0,
             commits: [0.0; Cause::ALL.len()],
-            counts: result::Counts::default(),
+            counts: result::LoadCounts::default(),
         }
     }
 
-    fn schedule(&mut self, at: f64, run: usize, step: Step) {
+    fn schedule(&mut self, at: f64, run: usize, step: RunStep) {
         self.nth += 1;
-        self.events.push(Event { at: SimTime(at), nth: self.nth, run, step });
+        self.events.push(SimulationEvent { at: SimTime(at), nth: self.nth, run, step });
     }
 
-    fn handle(&mut self, event: &Event) {
+    fn handle(&mut self, event: &SimulationEvent) {
         let (now, run) = (event.at.0, event.run);
         match event.step {
-            Step::Arrive => self.arrive(now),
-            Step::Tick => self.tick(now),
-            Step::Enqueue => self.enqueue(now, run),
-            Step::Begin => self.begin_stage(now, run),
-            Step::Send(call) => self.send(now, run, call),
-            Step::AskModel => self.ask_model(now, run),
-            Step::Answer(call) => self.answer(now, run, call),
-            Step::Computed(call) => self.computed(now, run, call),
-            Step::CallDone => self.call_done(now, run),
-            Step::End => self.end(now, run),
+            RunStep::Arrive => self.arrive(now),
+            RunStep::Tick => self.tick(now),
+            RunStep::Enqueue => self.enqueue(now, run),
+            RunStep::Begin => self.begin_stage(now, run),
+            RunStep::Send(call) => self.send(now, run, call),
+            RunStep::AskModel => self.ask_model(now, run),
+            RunStep::Answer(call) => self.answer(now, run, call),
+            RunStep::Computed(call) => self.computed(now, run, call),
+            RunStep::CallDone => self.call_done(now, run),
+            RunStep::End => self.end(now, run),
         }
     }
 
@@ -253,7 +253,7 @@ impl<'s> Simulation<'s> {
     /// A run is accepted and given to Temporal.
     fn arrive(&mut self, now: f64) {
         let next = now + self.arrivals.exponential(1.0 / self.rate);
-        self.schedule(next, 0, Step::Arrive);
+        self.schedule(next, 0, RunStep::Arrive);
         let run = self.runs.len();
         self.runs.push(RunState {
             arrived: now,
@@ -274,7 +274,7 @@ impl<'s> Simulation<'s> {
             (self.parameters.transitions_per_run - 1.0) / self.parameters.temporal_transitions;
         let accepted = self.temporal.visit(now, transitions);
         let latency = self.parameters.postgres_seconds + self.parameters.temporal_seconds;
-        self.schedule(accepted.end + latency, run, Step::Enqueue);
+        self.schedule(accepted.end + latency, run, RunStep::Enqueue);
     }
 
     fn enqueue(&mut self, now: f64, run: usize) {
@@ -301,14 +301,14 @@ impl<'s> Simulation<'s> {
             self.counts.waits.push(now - state.queued);
         }
         let taken = self.commit(now, Cause::Runs, self.parameters.commits_per_run / 2.0);
-        self.schedule(taken, run, Step::Begin);
+        self.schedule(taken, run, RunStep::Begin);
     }
 
     /// Begins the calls of a stage, or ends the run after the last one.
     fn begin_stage(&mut self, now: f64, run: usize) {
         let Some(stage) = self.parameters.stages.get(self.runs[run].stage).copied() else {
             let ended = self.commit(now, Cause::Runs, self.parameters.commits_per_run / 4.0);
-            self.schedule(ended, run, Step::End);
+            self.schedule(ended, run, RunStep::End);
             return;
         };
         self.flush(now, run);
@@ -322,7 +322,7 @@ impl<'s> Simulation<'s> {
             for _ in 0..count {
                 // The commits before and after a call are one visit.
                 let begun = self.commit(now, Cause::Calls, self.parameters.commits_per_call);
-                self.schedule(begun, run, Step::Send(call));
+                self.schedule(begun, run, RunStep::Send(call));
             }
         }
     }
@@ -335,7 +335,7 @@ impl<'s> Simulation<'s> {
         };
         let took = self.rng.lognormal(mean, self.parameters.web_sigma);
         let answered = self.servers[self.runs[run].server].web.visit(now, took);
-        self.schedule(answered.end, run, Step::Answer(call));
+        self.schedule(answered.end, run, RunStep::Answer(call));
     }
 
     /// A call that is within its server's share of the key asks nobody. Another one waits until the share has been raised,
@@ -351,14 +351,14 @@ impl<'s> Simulation<'s> {
         if now < server.renewed {
             server.share = server.share.max(server.calls);
             let renewed = server.renewed;
-            self.schedule(renewed, run, Step::AskModel);
+            self.schedule(renewed, run, RunStep::AskModel);
         } else if server.calls <= server.share {
             self.ask_model(now, run);
         } else {
             server.share = server.calls;
             let renewed = self.renew_share(now);
             self.servers[at].renewed = renewed;
-            self.schedule(renewed, run, Step::AskModel);
+            self.schedule(renewed, run, RunStep::AskModel);
         }
     }
 
@@ -387,7 +387,7 @@ impl<'s> Simulation<'s> {
         if visit.begin > now {
             server.waits_until = server.waits_until.max(visit.begin);
         }
-        self.schedule(visit.end, run, Step::Answer(Call::Model));
+        self.schedule(visit.end, run, RunStep::Answer(Call::Model));
     }
 
     /// What an answer says is computed with by the server.
@@ -405,7 +405,7 @@ impl<'s> Simulation<'s> {
         let mean = self.parameters.cpu_seconds / self.parameters.calls_per_run().max(1) as f64;
         let burst = self.rng.exponential(mean);
         let computed = self.servers[self.runs[run].server].cores.visit(now, burst);
-        self.schedule(computed.end, run, Step::Computed(call));
+        self.schedule(computed.end, run, RunStep::Computed(call));
     }
 
     fn computed(&mut self, now: f64, run: usize, call: Call) {
@@ -414,7 +414,7 @@ impl<'s> Simulation<'s> {
             && self.rng.uniform() * reads <= self.parameters.stored_pages;
         if is_stored {
             let put = self.objects.visit(now, 1.0 / self.parameters.object_puts);
-            self.schedule(put.end + self.parameters.object_seconds, run, Step::CallDone);
+            self.schedule(put.end + self.parameters.object_seconds, run, RunStep::CallDone);
         } else {
             self.call_done(now, run);
         }
@@ -464,7 +464,7 @@ impl<'s> Simulation<'s> {
     /// What timers of all servers ask for within [`TICK`]. Each waits for its answer before it asks again, so a slow station
     /// is asked less.
     fn tick(&mut self, now: f64) {
-        self.schedule(now + TICK, 0, Step::Tick);
+        self.schedule(now + TICK, 0, RunStep::Tick);
         let it = self.parameters;
         let servers = self.servers.len() as f64;
         let wait = self.postgres.wait(now) + it.postgres_seconds;
@@ -496,7 +496,7 @@ impl<'s> Simulation<'s> {
 
     fn into_result(self, scenario: &Scenario) -> SimulationResult {
         let one = |kind, station: &Station| StationLoad::of(kind, [station.place_seconds()]);
-        let each = |kind, of: fn(&ServerState) -> &Station| {
+        let each = |kind, of: fn(&SimulatedServer) -> &Station| {
             StationLoad::of(kind, self.servers.iter().map(|it| of(it).place_seconds()))
         };
         let slots = (scenario.servers * self.parameters.slots).max(1) as f64;
@@ -505,15 +505,15 @@ impl<'s> Simulation<'s> {
         let held = self.counts.run_times.iter().sum::<f64>() / ended.max(1.0);
         let asked = self.counts.arrived / self.window.length() * held / slots;
         let loads = vec![
-            one(Kind::Key, &self.key),
-            one(Kind::Tokens, &self.tokens),
-            each(Kind::Web, |it| &it.web),
-            one(Kind::Postgres, &self.postgres),
-            each(Kind::Cores, |it| &it.cores),
-            one(Kind::ShareLock, &self.share_lock),
-            one(Kind::Temporal, &self.temporal),
-            one(Kind::Objects, &self.objects),
-            StationLoad { kind: Kind::Slots, busy, asked },
+            one(StationKind::Key, &self.key),
+            one(StationKind::Tokens, &self.tokens),
+            each(StationKind::Web, |it| &it.web),
+            one(StationKind::Postgres, &self.postgres),
+            each(StationKind::Cores, |it| &it.cores),
+            one(StationKind::ShareLock, &self.share_lock),
+            one(StationKind::Temporal, &self.temporal),
+            one(StationKind::Objects, &self.objects),
+            StationLoad { kind: StationKind::Slots, busy, asked },
         ];
         let capacity = self.parameters.postgres_commits * self.window.length();
         SimulationResult {

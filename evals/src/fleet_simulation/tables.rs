@@ -1,6 +1,6 @@
 //! The report: tables in Markdown, and sentences that are chosen by the results.
 use super::parameters::Parameters;
-use super::result::{Kind, SATURATED, SimulationResult, StationLoad, percentile};
+use super::result::{SATURATED, SimulationResult, StationKind, StationLoad, percentile};
 use super::simulation::Cause;
 use super::{Limits, WOKEN_INTERVAL};
 
@@ -65,8 +65,15 @@ fn name_of(result: &SimulationResult) -> Vec<String> {
 
 /// Each scenario: how busy its stations were, and what its runs waited for.
 pub(super) fn load_table(results: &[SimulationResult]) -> String {
-    let kinds = [Kind::Key, Kind::Web, Kind::Postgres, Kind::ShareLock, Kind::Slots];
-    let others = [Kind::Cores, Kind::Temporal, Kind::Objects, Kind::Tokens];
+    let kinds = [
+        StationKind::Key,
+        StationKind::Web,
+        StationKind::Postgres,
+        StationKind::ShareLock,
+        StationKind::Slots,
+    ];
+    let others =
+        [StationKind::Cores, StationKind::Temporal, StationKind::Objects, StationKind::Tokens];
     let mut head = vec!["servers", "runs a day", "scenario"];
     head.extend(kinds.iter().chain(&others).map(|it| it.name()));
     head.extend([
@@ -234,7 +241,7 @@ pub(super) fn scenario_lines(results: &[SimulationResult]) -> String {
                 thousands(result.counts.arrived / it.measured * 3_600.0),
             ),
         };
-        let filling = match (result.grows(), result.load(Kind::Slots).is_saturated()) {
+        let filling = match (result.grows(), result.load(StationKind::Slots).is_saturated()) {
             (true, false) => " Its slots are still filling up, so fewer runs end than later.",
             _ => "",
         };
@@ -258,8 +265,8 @@ pub(super) fn scenario_lines(results: &[SimulationResult]) -> String {
 /// Whether the looks of runs at their commands saturate PostgreSQL: pairs of scenarios with looks and with wake-ups.
 pub(super) fn poll_lines(pairs: &[(&SimulationResult, &SimulationResult)]) -> String {
     let line = |(polls, wakes): &(&SimulationResult, &SimulationResult)| {
-        let all = polls.load(Kind::Postgres).busy;
-        let without = wakes.load(Kind::Postgres).busy;
+        let all = polls.load(StationKind::Postgres).busy;
+        let without = wakes.load(StationKind::Postgres).busy;
         let share = polls.postgres_share(Cause::Polls);
         let mut causes: Vec<(&str, f64)> =
             Cause::ALL.iter().map(|it| (it.1, polls.postgres_share(it.0))).collect();

@@ -3,6 +3,8 @@
 mod call_places;
 #[path = "postgres/fences.rs"]
 mod fences;
+#[path = "postgres/outage.rs"]
+mod outage;
 #[path = "postgres/server.rs"]
 pub(crate) mod server;
 #[path = "postgres/wakeups.rs"]

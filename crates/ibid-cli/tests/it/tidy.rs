@@ -23,6 +23,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("ibid_index", &["ibid_core", "ibid_net", "ibid_extract", "ibid_llm"]),
     ("ibid_encoder", CORE),
     ("ibid_store", CORE),
+    ("ibid_fleet", CORE),
     ("ibid_research", CORE),
     ("ibid_report", &["ibid_core", "ibid_research"]),
     (
@@ -40,7 +41,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ibid_server", &["ibid_core", "ibid_report", "ibid"]),
-    ("ibid_cli", &["ibid_core", "ibid_report", "ibid", "ibid_server"]),
+    ("ibid_cli", &["ibid_core", "ibid_report", "ibid", "ibid_server", "ibid_fleet"]),
 ];
 
 /// For crates that use the nouns, events and traits alone.

@@ -1,4 +1,5 @@
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::broadcast::error::RecvError;
@@ -25,6 +26,7 @@ pub struct EventLog {
     flushing: AsyncMutex<bool>,
     // `seq` of the last durable event.
     durable: watch::Sender<u64>,
+    flush_failed: AtomicBool,
 }
 
 struct EventLogState {
@@ -65,6 +67,7 @@ impl EventLog {
             live: broadcast::channel(MAX_LAG).0,
             flushing: AsyncMutex::new(false),
             durable: watch::channel(past.last().map_or(0, |it| it.seq)).0,
+            flush_failed: AtomicBool::new(false),
         }
     }
 
@@ -130,6 +133,19 @@ impl EventLog {
     /// # Errors
     /// If the store cannot write. The events are kept for a later flush.
     pub async fn flush(&self) -> Result<()> {
+        let flushed = self.flush_all().await;
+        if flushed.is_err() {
+            self.flush_failed.store(true, Ordering::Relaxed);
+        }
+        flushed
+    }
+
+    /// Whether a flush has failed. What the run then returns as an error may be that of the store, which is no reason to end it.
+    pub fn has_failed(&self) -> bool {
+        self.flush_failed.load(Ordering::Relaxed)
+    }
+
+    async fn flush_all(&self) -> Result<()> {
         let mut in_doubt = self.flushing.lock().await;
         if !*in_doubt {
             return self.write(&mut in_doubt).await;

@@ -24,13 +24,14 @@ use ibid_core::{ErrorKind, Result};
 mod adoption;
 mod event_stream;
 mod fleet;
+mod fleet_member;
 mod key_locks;
 mod parked;
 mod persistence;
 mod turns;
 
 pub use event_stream::EventStream;
-use fleet::FleetMember;
+use fleet_member::FleetMember;
 use key_locks::KeyLocks;
 use parked::{PARKED_POLL_INTERVAL, WaitReason, wait_until_parked};
 use turns::Turns;

@@ -114,6 +114,8 @@ impl RunWorker {
                     self.log.flush().await?;
                     return Err(fault);
                 }
+                // That of the store: the run has not failed, and goes on when the store is back.
+                Ok(Err(fault)) if self.log.has_failed() => return Err(fault),
                 Ok(Err(fault)) => RunEnd::Failed(fault),
                 Err(panic) => RunEnd::Failed(panic_error(&*panic)),
             },

@@ -1,17 +1,14 @@
 //! A server as a member of a fleet: the waiting runs are in a queue that all servers share.
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{Mutex, mpsc};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+use super::fleet_member::FleetMember;
 use super::{ActiveRun, ActiveRunGuard, Queue, QueuedRun, RESUME_RETRY, WaitReason, WorkEnd};
 use ibid_core::domain::{Owner, RunId};
-use ibid_core::ports::{FleetQueue, FleetTurn, RunExecutor, WorkResult};
-use ibid_core::retry::RetryPolicy;
+use ibid_core::ports::{FleetTurn, RunExecutor, WorkResult};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// How long a request waits until its run is queued. It is stored by then, and a run that is not queued is found by [`MAX_LOOKED`].
@@ -19,67 +16,6 @@ const SUBMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many runs a server queues again each time it looks for those that nobody works on. Most are queued already.
 const MAX_LOOKED: u32 = 50;
-
-/// The most runs whose wake-up is under way.
-const MAX_WAKES: usize = 1024;
-
-/// The delays before a wake-up is sent again.
-const WAKE_RETRY: RetryPolicy = RetryPolicy {
-    tries: 8,
-    first: Duration::from_millis(100),
-    factor: 2,
-    longest: Duration::from_secs(10),
-    deadline: Duration::from_secs(60),
-};
-
-/// What a server knows of its fleet.
-pub(super) struct FleetMember {
-    queue: Arc<dyn FleetQueue>,
-    /// The runs of all servers that wait for their first turn, when last counted.
-    waiting: AtomicUsize,
-    wakes: mpsc::Sender<RunId>,
-    wakes_to_send: Mutex<mpsc::Receiver<RunId>>,
-}
-
-impl FleetMember {
-    pub(super) fn new(queue: Arc<dyn FleetQueue>) -> FleetMember {
-        let (wakes, wakes_to_send) = mpsc::channel(MAX_WAKES);
-        FleetMember {
-            queue,
-            waiting: AtomicUsize::new(0),
-            wakes,
-            wakes_to_send: Mutex::new(wakes_to_send),
-        }
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Wakes a run that waits for input. One that is not woken looks by itself after some minutes.
-    pub(super) fn wake_later(&self, run: &RunId) {
-        let _ = self.wakes.try_send(run.clone());
-    }
-
-    /// Sends the wake-ups. Never returns.
-    async fn send_wakes(&self) {
-        let mut wakes = self.wakes_to_send.lock().await;
-        let mut sending = JoinSet::new();
-        while let Some(run) = wakes.recv().await {
-            while sending.try_join_next().is_some() {}
-            let queue = Arc::clone(&self.queue);
-            sending.spawn(async move {
-                let mut backoff = WAKE_RETRY.begin();
-                while queue
-                    .wake(&run)
-                    .await
-                    .is_err_and(|fault| fault.kind() == ErrorKind::Transient)
-                    && backoff.wait().await
-                {}
-            });
-        }
-    }
-}
 
 impl Queue {
     /// Whether so many runs wait in the fleet that one of `owner` is refused.
@@ -89,7 +25,7 @@ impl Queue {
         };
         let user = owner.map(|owner| owner.user.as_str());
         let counts = self.app.accounts().await?.waiting_runs(user).await?;
-        fleet.waiting.store(counts.all, Ordering::Relaxed);
+        fleet.set_waiting(counts.all);
         let limits = self.state().limits;
         Ok(counts.all >= limits.waiting + limits.working
             || counts.own >= limits.waiting_each + limits.working)

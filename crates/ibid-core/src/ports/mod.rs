@@ -10,6 +10,7 @@ mod egress;
 mod embedding;
 mod event_log;
 mod model;
+mod page_bodies;
 mod pair_scorer;
 mod provider_manifest;
 mod role_models;
@@ -40,6 +41,7 @@ pub use model::{
     ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
     TokenUsage, ToolCall,
 };
+pub use page_bodies::PageBodies;
 pub use pair_scorer::{PairScorer, PairScores};
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};

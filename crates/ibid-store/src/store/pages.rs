@@ -22,11 +22,16 @@ const BATCH: usize = 500;
 const DELETES: usize = 16;
 
 impl<B: Backend> SqlStore<B> {
-    /// Stores the bodies of pages in `bodies` from now on. Those in the database stay there and can still be read.
+    /// Stores the bodies of pages in `bodies` from now on, or with `None` in the database. Those in the database stay there
+    /// and can still be read.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn with_page_bodies(self, bodies: Arc<dyn PageBodies>) -> Result<SqlStore<B>> {
+    pub async fn with_page_bodies(
+        self,
+        bodies: Option<Arc<dyn PageBodies>>,
+    ) -> Result<SqlStore<B>> {
+        let Some(bodies) = bodies else { return Ok(SqlStore { objects: None, ..self }) };
         let (folder,): (String,) = self.fetch_one(query("select name from object_folder")).await?;
         Ok(SqlStore { objects: Some(PageObjects { bodies, folder }), ..self })
     }

@@ -49,7 +49,7 @@ async fn plain(dir: &TempDir) -> SqliteStore {
 
 async fn open(dir: &TempDir, bodies: &Arc<MemoryBodies>) -> SqliteStore {
     let bodies = Arc::clone(bodies) as Arc<dyn PageBodies>;
-    plain(dir).await.with_page_bodies(bodies).await.unwrap()
+    plain(dir).await.with_page_bodies(Some(bodies)).await.unwrap()
 }
 
 fn page(warning: &str) -> Page {
@@ -215,7 +215,7 @@ mod in_a_directory {
         let objects = dir.path().join("objects");
         let url = format!("file://{}", objects.display());
         let bodies = Arc::new(ObjectBodies::open(&url, &[]).unwrap());
-        let store = plain(&dir).await.with_page_bodies(bodies).await.unwrap();
+        let store = plain(&dir).await.with_page_bodies(Some(bodies)).await.unwrap();
         let run = begun(&store, 1).await;
         store.save_page(&run, &page("a")).await.unwrap();
         let stored = files(&objects);

@@ -121,9 +121,12 @@ impl ObjectBodies {
                 ErrorKind::Setup,
                 format!("check `pages.url` and the variables {letters}…, then run `ibid doctor`"),
             ),
-            Some(_) => (
+            Some(letters) => (
                 ErrorKind::Transient,
-                "try again later; `ibid doctor` tests the object store".to_owned(),
+                format!(
+                    "try again later, or check the variables {letters}… (an address that begins with http:// needs \
+                     {letters}ALLOW_HTTP=true)"
+                ),
             ),
         };
         Error::new(kind, format!("{doing} {}", self.location))

@@ -254,3 +254,106 @@ mod in_a_directory {
         assert!(error.chain().contains("rot13"), "{error:?}");
     }
 }
+
+/// Against a real S3, if `IBID_TEST_WEED` names the program of SeaweedFS.
+#[cfg(feature = "object-store")]
+mod in_s3 {
+    use super::super::super::object_bodies::ObjectBodies;
+    use super::*;
+    use std::net::TcpListener;
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
+
+    const SERVER: &str = r#"{"identities": [{"name": "ibid", "actions": ["Admin", "Read", "Write", "List"],
+        "credentials": [{"accessKey": "a-key", "secretKey": "its-secret"}]}]}"#;
+
+    struct Server(Child);
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// A server with its data in `dir`, and its address.
+    fn serve(program: &str, dir: &TempDir) -> (Server, String) {
+        std::fs::write(dir.path().join("s3.json"), SERVER).unwrap();
+        let flags = [
+            "s3.port",
+            "s3.port.grpc",
+            "master.port",
+            "master.port.grpc",
+            "volume.port",
+            "volume.port.grpc",
+            "filer.port",
+            "filer.port.grpc",
+        ];
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let listeners: Vec<TcpListener> = flags.iter().map(|_| free()).collect();
+        let ports: Vec<u16> = listeners.iter().map(|it| it.local_addr().unwrap().port()).collect();
+        drop(listeners);
+        let ports_of = flags.iter().zip(&ports).map(|(flag, port)| format!("-{flag}={port}"));
+        let server = Command::new(program)
+            .current_dir(dir.path())
+            .args(["server", "-s3", "-s3.config=s3.json", "-dir=.", "-ip=127.0.0.1"])
+            .args(["-master.volumeSizeLimitMB=64", "-volume.max=20"])
+            .args(ports_of)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        (Server(server), format!("http://127.0.0.1:{}", ports[0]))
+    }
+
+    #[tokio::test]
+    #[allow(clippy::print_stderr, reason = "says why nothing was tested")]
+    async fn pages_are_stored_verified_and_swept() {
+        let Ok(program) = std::env::var("IBID_TEST_WEED") else {
+            eprintln!("skipped: IBID_TEST_WEED names no program of SeaweedFS");
+            return;
+        };
+        let (dir, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (_server, endpoint) = serve(&program, &home);
+        let open_with = |secret: &str| {
+            let variables = [
+                ("AWS_ENDPOINT", endpoint.as_str()),
+                ("AWS_ALLOW_HTTP", "true"),
+                ("AWS_REGION", "us-east-1"),
+                ("AWS_ACCESS_KEY_ID", "a-key"),
+                ("AWS_SECRET_ACCESS_KEY", secret),
+                ("AWS_SERVER_SIDE_ENCRYPTION", "AES256"),
+            ];
+            Arc::new(ObjectBodies::open("s3://pages/of/ibid", &variables).unwrap())
+        };
+        let bodies = open_with("its-secret");
+        for nth in 0.. {
+            match bodies.put("doctor/a", "ready".to_owned()).await {
+                Ok(()) => break,
+                Err(error) => assert!(nth < 60, "{error:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        let store = plain(&dir).await.with_page_bodies(Some(bodies.clone())).await.unwrap();
+        let run = begun(&store, 1).await;
+        store.save_page(&run, &page("a")).await.unwrap();
+        assert_eq!(read(&store).await.unwrap(), Some(page("a")));
+        let (_, object, _) = store.page_row(page("a").hash()).await.unwrap().unwrap();
+        // Another page under the same key is not this page.
+        bodies.put(&object, serde_json::to_string(&page("b")).unwrap()).await.unwrap();
+        let error = read(&store).await.unwrap_err();
+        assert!(error.chain().contains("does not have its hash"), "{error:?}");
+        bodies.delete(&object).await.unwrap();
+        bodies.delete(&object).await.unwrap();
+        let error = read(&store).await.unwrap_err();
+        assert!(error.chain().contains("is not in the object store"), "{error:?}");
+        store.save_page(&run, &page("c")).await.unwrap();
+        store.remove_run(&run).await.unwrap();
+        let day = jiff::SignedDuration::from_hours(24);
+        assert_eq!(store.sweep_pages(jiff::Timestamp::now() - day).await.unwrap(), 0);
+        assert_eq!(sweep(&store).await, 1);
+        let error = open_with("another").put("doctor/a", String::new()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Setup, "{error:?}");
+        assert!(!error.chain().contains("another"), "{error:?}");
+    }
+}

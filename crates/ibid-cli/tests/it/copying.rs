@@ -93,3 +93,27 @@ async fn a_store_is_not_copied_onto_itself_nor_out_of_nowhere() {
     );
     assert!(!dir.path().join("other").exists());
 }
+
+#[cfg(feature = "object-store")]
+#[tokio::test]
+async fn pages_go_to_an_object_store_and_back() {
+    use ibid::config::Settings;
+
+    let dir = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(FakePages::default());
+    let before = app(&dir.path().join("a"), &shelf);
+    let run = before.start(question("cork")).await.unwrap().wait().await.unwrap().id;
+    let pages = before.recording(&run).await.unwrap().pages;
+    assert!(!pages.is_empty());
+    let of = |name: &str| StoreLocation::Dir(dir.path().join(name));
+    let url = format!("file://{}", dir.path().join("objects").display());
+    let settings = Settings { pages_url: url, ..crate::stand_in::settings(dir.path()) };
+    let into = CopyPages::open(Some("none"), None, &settings).unwrap();
+    assert_eq!(copy(&of("a"), &of("b"), into, &|_, _, _| {}).await.unwrap().runs, 1);
+    let error = app(&dir.path().join("b"), &shelf).recording(&run).await.err().unwrap();
+    assert!(error.hint().unwrap().contains("`pages.url`"), "{error:?}");
+    let out_of = CopyPages::open(None, Some("none"), &settings).unwrap();
+    assert_eq!(copy(&of("b"), &of("c"), out_of, &|_, _, _| {}).await.unwrap().runs, 1);
+    let after = app(&dir.path().join("c"), &shelf);
+    assert_eq!(after.recording(&run).await.unwrap().pages, pages);
+}

@@ -267,9 +267,9 @@ mod in_s3 {
     const SERVER: &str = r#"{"identities": [{"name": "ibid", "actions": ["Admin", "Read", "Write", "List"],
         "credentials": [{"accessKey": "a-key", "secretKey": "its-secret"}]}]}"#;
 
-    struct Server(Child);
+    struct S3Server(Child);
 
-    impl Drop for Server {
+    impl Drop for S3Server {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -277,7 +277,7 @@ mod in_s3 {
     }
 
     /// A server with its data in `dir`, and its address.
-    fn serve(program: &str, dir: &TempDir) -> (Server, String) {
+    fn serve(program: &str, dir: &TempDir) -> (S3Server, String) {
         std::fs::write(dir.path().join("s3.json"), SERVER).unwrap();
         let flags = [
             "s3.port",
@@ -298,12 +298,14 @@ mod in_s3 {
             .current_dir(dir.path())
             .args(["server", "-s3", "-s3.config=s3.json", "-dir=.", "-ip=127.0.0.1"])
             .args(["-master.volumeSizeLimitMB=64", "-volume.max=20"])
+            // Other services, with fixed ports.
+            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
             .args(ports_of)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        (Server(server), format!("http://127.0.0.1:{}", ports[0]))
+        (S3Server(server), format!("http://127.0.0.1:{}", ports[0]))
     }
 
     #[tokio::test]
@@ -315,18 +317,22 @@ mod in_s3 {
         };
         let (dir, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (_server, endpoint) = serve(&program, &home);
-        let open_with = |secret: &str| {
-            let variables = [
+        // 32 zero bytes.
+        let key = format!("{}=", "A".repeat(43));
+        let open_with = |secret: &str, encryption: &[(&str, &str)]| {
+            let mut variables = vec![
                 ("AWS_ENDPOINT", endpoint.as_str()),
                 ("AWS_ALLOW_HTTP", "true"),
                 ("AWS_REGION", "us-east-1"),
                 ("AWS_ACCESS_KEY_ID", "a-key"),
                 ("AWS_SECRET_ACCESS_KEY", secret),
-                ("AWS_SERVER_SIDE_ENCRYPTION", "AES256"),
             ];
+            variables.extend(encryption);
             Arc::new(ObjectBodies::open("s3://pages/of/ibid", &variables).unwrap())
         };
-        let bodies = open_with("its-secret");
+        let encryption =
+            [("AWS_SERVER_SIDE_ENCRYPTION", "sse-c"), ("AWS_SSE_CUSTOMER_KEY_BASE64", &*key)];
+        let bodies = open_with("its-secret", &encryption);
         for nth in 0.. {
             match bodies.put("doctor/a", "ready".to_owned()).await {
                 Ok(()) => break,
@@ -339,6 +345,8 @@ mod in_s3 {
         store.save_page(&run, &page("a")).await.unwrap();
         assert_eq!(read(&store).await.unwrap(), Some(page("a")));
         let (_, object, _) = store.page_row(page("a").hash()).await.unwrap().unwrap();
+        let error = open_with("its-secret", &[]).get(&object).await.unwrap_err();
+        assert!(error.chain().contains("customer key"), "{error:?}");
         // Another page under the same key is not this page.
         bodies.put(&object, serde_json::to_string(&page("b")).unwrap()).await.unwrap();
         let error = read(&store).await.unwrap_err();
@@ -352,7 +360,8 @@ mod in_s3 {
         let day = jiff::SignedDuration::from_hours(24);
         assert_eq!(store.sweep_pages(jiff::Timestamp::now() - day).await.unwrap(), 0);
         assert_eq!(sweep(&store).await, 1);
-        let error = open_with("another").put("doctor/a", String::new()).await.unwrap_err();
+        let error =
+            open_with("another", &encryption).put("doctor/a", String::new()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Setup, "{error:?}");
         assert!(!error.chain().contains("another"), "{error:?}");
     }

@@ -160,14 +160,21 @@ pub(super) fn store(
     loaded: &LoadedConfig,
     console: Console,
 ) -> CommandResult {
-    let StoreAction::Copy { from, to } = action;
     let settings = &loaded.settings;
+    let StoreAction::Copy { from, to, from_pages, to_pages } = action else {
+        return with_app(loaded, async |app| {
+            let deleted = app.sweep_pages().await?;
+            console.eprint_line(&format!("deleted {}", pluralize(deleted, "object")));
+            Ok(ExitStatus::Delivered)
+        });
+    };
+    let pages = store_copy::CopyPages::open(from_pages.as_deref(), to_pages.as_deref(), settings)?;
     let (from, to) = (
         store_copy::StoreLocation::parse(from, settings),
         store_copy::StoreLocation::parse(to, settings),
     );
     with_app(loaded, async |_| {
-        let copied = store_copy::copy(&from, &to, &|run, nth, of| {
+        let copied = store_copy::copy(&from, &to, pages, &|run, nth, of| {
             console.eprint_line(&format!("{nth} of {of}: {run}"));
         })
         .await?;

@@ -30,7 +30,11 @@ pub(super) fn version(as_json: bool, env: &ProcessEnv, console: Console) -> Comm
 
 /// The optional parts that this build has, by the names of their Cargo features.
 fn features() -> Vec<&'static str> {
-    let all = [("embed", cfg!(feature = "embed")), ("pdf", cfg!(feature = "pdf"))];
+    let all = [
+        ("embed", cfg!(feature = "embed")),
+        ("object-store", cfg!(feature = "object-store")),
+        ("pdf", cfg!(feature = "pdf")),
+    ];
     all.into_iter().filter(|feature| feature.1).map(|feature| feature.0).collect()
 }
 

@@ -134,6 +134,5 @@ fn retry_policy() -> RetryPolicy {
     RetryPolicy::builder().maximum_interval(MAX_RETRY_DELAY).build()
 }
 
-
 #[cfg(test)]
 mod tests;

@@ -99,6 +99,7 @@ pub async fn service_findings(settings: &Settings) -> Vec<HealthFinding> {
     }
     found
         .extend(outcomes.readers.into_iter().map(|reader| finding_from_outcome("readers", reader)));
+    found.extend(outcomes.pages.map(|pages| finding_from_outcome("pages", pages)));
     found.extend(outcomes.web.map(|web| finding_from_outcome("web", web)));
     found.extend(outcomes.clock.map(|clock| finding_from_outcome("clock", clock)));
     found

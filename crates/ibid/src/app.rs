@@ -23,6 +23,7 @@ mod local;
 mod lookup;
 mod model_source;
 pub mod models;
+mod page_bodies;
 mod page_summary;
 pub mod plan_file;
 pub mod queue;

@@ -10,7 +10,8 @@ pub enum StoreAction {
                       store of the settings. Other users of the machine can see a password in an argument: put the \
                       address into IBID_STORE_URL and write `here` instead. To continue after a stop, run the same \
                       command again; complete copies are kept. Idempotency keys of requests are not copied; they \
-                      expire after a day."
+                      expire after a day. Pages in an object store are read with the credentials in the environment, \
+                      and each is compared after it was copied."
     )]
     Copy {
         /// The store to copy from
@@ -19,7 +20,18 @@ pub enum StoreAction {
         /// The store to copy to
         #[arg(value_name = "TO")]
         to: String,
+        /// The object store that has the pages of FROM, or `none`; if not given, `pages.url`
+        #[arg(long, value_name = "URL")]
+        from_pages: Option<String>,
+        /// The object store for the pages of TO, or `none` to put them into its database; if not given, `pages.url`
+        #[arg(long, value_name = "URL")]
+        to_pages: Option<String>,
     },
+    /// Delete from the object store what belongs to no page: the pages of deleted runs, once they are a day old
+    #[command(
+        after_help = "A purge of old runs does this too. It is needed only after `ibid rm`, to free the space."
+    )]
+    Sweep,
 }
 
 /// What to do on a server.

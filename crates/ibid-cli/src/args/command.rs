@@ -170,7 +170,7 @@ pub enum Command {
         #[command(subcommand)]
         action: AdminAction,
     },
-    /// Copy runs between stores
+    /// Copy runs between stores, or free space in the object store
     Store {
         /// What to do.
         #[command(subcommand)]

@@ -1,7 +1,7 @@
 //! `ibid store copy`: everything arrives, once, however often the copy is begun.
 use std::sync::Arc;
 
-use ibid::app::store_copy::{StoreLocation, copy};
+use ibid::app::store_copy::{CopyPages, StoreLocation, copy};
 use ibid::config::SecretString;
 use ibid_core::ErrorKind;
 use ibid_core::domain::Owner;
@@ -46,9 +46,9 @@ async fn all_that_a_store_keeps_is_copied_to_a_server_and_back() {
     let trace = before.create_trace("tidy", json!({"of": "x"})).await.unwrap();
     let (from, to) =
         (StoreLocation::Dir(dir.path().to_owned()), StoreLocation::Server(SecretString::new(&url)));
-    let copied = copy(&from, &to, &|_, _, _| {}).await.unwrap();
+    let copied = copy(&from, &to, CopyPages::default(), &|_, _, _| {}).await.unwrap();
     assert_eq!((copied.runs, copied.there, copied.users, copied.tokens), (3, 0, 1, 1));
-    let again = copy(&from, &to, &|_, _, _| {}).await.unwrap();
+    let again = copy(&from, &to, CopyPages::default(), &|_, _, _| {}).await.unwrap();
     assert_eq!((again.runs, again.there, again.users, again.audited), (0, 3, 0, 0));
     let there = app_on(back.path(), &shelf, &url);
     assert_eq!(there.identify(&token).await.unwrap().unwrap().user, ann);
@@ -69,10 +69,10 @@ async fn all_that_a_store_keeps_is_copied_to_a_server_and_back() {
         .execute(&mut db)
         .await
         .unwrap();
-    let mended = copy(&from, &to, &|_, _, _| {}).await.unwrap();
+    let mended = copy(&from, &to, CopyPages::default(), &|_, _, _| {}).await.unwrap();
     assert_eq!((mended.runs, mended.there), (1, 2));
     let home = StoreLocation::Dir(back.path().join("home"));
-    assert_eq!(copy(&to, &home, &|_, _, _| {}).await.unwrap().runs, 3);
+    assert_eq!(copy(&to, &home, CopyPages::default(), &|_, _, _| {}).await.unwrap().runs, 3);
     let home = app(&back.path().join("home"), &shelf);
     assert_eq!(home.runs().await.unwrap(), before.runs().await.unwrap());
 }
@@ -83,7 +83,37 @@ async fn a_store_is_not_copied_onto_itself_nor_out_of_nowhere() {
     let here = StoreLocation::Dir(dir.path().to_owned());
     let other = StoreLocation::Dir(dir.path().join("other"));
     let quiet = |_: &ibid_core::domain::RunId, _, _| {};
-    assert_eq!(copy(&here, &here, &quiet).await.unwrap_err().kind(), ErrorKind::Usage);
-    assert_eq!(copy(&here, &other, &quiet).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        copy(&here, &here, CopyPages::default(), &quiet).await.unwrap_err().kind(),
+        ErrorKind::Usage
+    );
+    assert_eq!(
+        copy(&here, &other, CopyPages::default(), &quiet).await.unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     assert!(!dir.path().join("other").exists());
+}
+
+#[cfg(feature = "object-store")]
+#[tokio::test]
+async fn pages_go_to_an_object_store_and_back() {
+    use ibid::config::Settings;
+
+    let dir = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(FakePages::default());
+    let before = app(&dir.path().join("a"), &shelf);
+    let run = before.start(question("cork")).await.unwrap().wait().await.unwrap().id;
+    let pages = before.recording(&run).await.unwrap().pages;
+    assert!(!pages.is_empty());
+    let of = |name: &str| StoreLocation::Dir(dir.path().join(name));
+    let url = format!("file://{}", dir.path().join("objects").display());
+    let settings = Settings { pages_url: url, ..crate::stand_in::settings(dir.path()) };
+    let into = CopyPages::open(Some("none"), None, &settings).unwrap();
+    assert_eq!(copy(&of("a"), &of("b"), into, &|_, _, _| {}).await.unwrap().runs, 1);
+    let error = app(&dir.path().join("b"), &shelf).recording(&run).await.err().unwrap();
+    assert!(error.hint().unwrap().contains("`pages.url`"), "{error:?}");
+    let out_of = CopyPages::open(None, Some("none"), &settings).unwrap();
+    assert_eq!(copy(&of("b"), &of("c"), out_of, &|_, _, _| {}).await.unwrap().runs, 1);
+    let after = app(&dir.path().join("c"), &shelf);
+    assert_eq!(after.recording(&run).await.unwrap().pages, pages);
 }

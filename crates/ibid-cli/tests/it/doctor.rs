@@ -187,3 +187,18 @@ fn quiet_prints_only_what_is_wrong() {
     let broken = checked("openai:gpt-5.1");
     assert!(broken.out.contains("OPENAI_API_KEY") && !broken.out.contains('✓'), "{}", broken.out);
 }
+
+#[test]
+fn the_object_store_of_pages_is_tried_or_said_to_be_no_part_of_the_build() {
+    let desk = TestHome::with_model();
+    assert!(checks(&desk, "pages", &[]).is_empty());
+    let url = format!("file://{}", desk.path("pages").display());
+    let rows = checks(&desk, "pages", &[("IBID_PAGES_URL", &url)]);
+    if cfg!(feature = "object-store") {
+        assert!(told(&rows, "ok", "stores, returns and deletes objects", ""), "{rows:?}");
+        let rows = checks(&desk, "pages", &[("IBID_PAGES_URL", "https://a.test/pages")]);
+        assert!(told(&rows, "fault", "`pages.url`", "s3://bucket/prefix"), "{rows:?}");
+    } else {
+        assert!(told(&rows, "fault", "`pages.url`", "feature `object-store`"), "{rows:?}");
+    }
+}

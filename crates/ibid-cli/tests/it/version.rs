@@ -15,6 +15,8 @@ fn version_as_json_names_the_build_and_the_hashes_of_the_model() {
     assert!(target.contains(std::env::consts::ARCH) && target.contains('-'), "{target}");
     let features = object["features"].as_array().unwrap();
     assert_eq!(features.contains(&json!("pdf")), cfg!(feature = "pdf"), "{features:?}");
+    let has_objects = features.contains(&json!("object-store"));
+    assert_eq!(has_objects, cfg!(feature = "object-store"), "{features:?}");
     // What differs from build to build.
     object["target"] = "TARGET".into();
     object["features"] = json!(["embed"]);

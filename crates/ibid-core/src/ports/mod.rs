@@ -11,6 +11,7 @@ mod embedding;
 mod event_log;
 mod fleet_queue;
 mod model;
+mod page_bodies;
 mod pair_scorer;
 mod provider_manifest;
 mod role_models;
@@ -42,6 +43,7 @@ pub use model::{
     ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
     TokenUsage, ToolCall,
 };
+pub use page_bodies::PageBodies;
 pub use pair_scorer::{PairScorer, PairScores};
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};

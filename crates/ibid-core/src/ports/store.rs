@@ -177,6 +177,11 @@ pub trait Store: ToolTraces {
     async fn run_pages(&self, run: &RunId) -> Result<Vec<PageHash>>;
     /// Returns the URLs of all pages, most recently stored first.
     async fn page_urls(&self) -> Result<Vec<(PageHash, String)>>;
+    /// Deletes the bodies of pages outside the database that were stored before `before` and that no page uses. Returns
+    /// how many.
+    async fn sweep_pages(&self, _before: jiff::Timestamp) -> Result<u64> {
+        Ok(0)
+    }
     /// Waits for all earlier writes, including those whose caller was dropped.
     async fn drain(&self) -> Result<()>;
     /// Checks the store for damage. Damage is an error of kind `Setup`.

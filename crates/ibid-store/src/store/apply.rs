@@ -152,15 +152,20 @@ async fn save_page(
     run: &RunId,
     page: &StoredPage,
 ) -> Result<(), WriteError> {
-    // What the hash leaves out (warnings, the cut into sentences) follows the latest reading.
+    // What the hash leaves out (warnings, the cut into sentences) follows the latest reading. An object with the same
+    // content is kept.
     query(
-        "insert into pages (hash, body, url) values ($1, $2, $3)
-         on conflict (hash) do update set body = excluded.body, url = excluded.url
-         where pages.body <> excluded.body",
+        "insert into pages (hash, body, url, object, digest) values ($1, $2, $3, $4, $5)
+         on conflict (hash) do update set body = excluded.body, url = excluded.url,
+         object = excluded.object, digest = excluded.digest
+         where pages.digest <> excluded.digest
+         or (pages.object = '' and pages.body <> excluded.body)",
     )
     .bind(page.hash.as_str())
     .bind(&page.body)
     .bind(&page.url)
+    .bind(&page.object)
+    .bind(&page.digest)
     .execute(db)
     .await?;
     query("insert into held (run, page) values ($1, $2) on conflict do nothing")

@@ -2,6 +2,7 @@
 use async_trait::async_trait;
 
 use super::error::{RECONNECT, StoreError};
+use super::page_objects::PageObjects;
 use super::statement::{AnyRow, DbSession, SqlStatement};
 use super::write::{OwnerScope, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
@@ -52,12 +53,14 @@ pub trait Backend: Clone + Send + Sync + 'static {
 pub struct SqlStore<B> {
     pub(super) backend: B,
     pub(super) scope: OwnerScope,
+    /// Where the bodies of pages are stored; `None` if in the database.
+    pub(super) objects: Option<PageObjects>,
 }
 
 impl<B: Backend> SqlStore<B> {
     /// The store without limit to an owner.
     pub(super) fn unscoped(backend: B) -> SqlStore<B> {
-        SqlStore { backend, scope: OwnerScope::default() }
+        SqlStore { backend, scope: OwnerScope::default(), objects: None }
     }
 
     /// Runs `statement` and returns its rows. Tries again while the connection is broken.

@@ -2,7 +2,8 @@
 //! share.
 //!
 //! The statements are the same for both. `backend` has the store that both share, `runs`, `accounts` and `traces`
-//! implement the ports on it, and `apply` does the writes. `sqlite` and `postgres` open their database and commit writes
+//! implement the ports on it, `pages` stores and reads pages, in the database or in an object store (`page_objects`,
+//! `object_bodies`), and `apply` does the writes. `sqlite` and `postgres` open their database and commit writes
 //! in groups; `dialect` has what else they do differently.
 mod accounts;
 mod append;
@@ -13,6 +14,10 @@ mod day;
 mod dialect;
 mod error;
 mod locks;
+#[cfg(feature = "object-store")]
+mod object_bodies;
+mod page_objects;
+mod pages;
 mod postgres;
 mod queue;
 mod runs;
@@ -23,5 +28,7 @@ mod traces;
 mod write;
 
 pub use locks::FileLocks;
+#[cfg(feature = "object-store")]
+pub use object_bodies::ObjectBodies;
 pub use postgres::{PostgresCallPlaces, PostgresLocks, PostgresStore, PostgresWakeups};
 pub use sqlite::{SqliteStore, database};

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::backend::{Backend, SqlStore};
 use super::columns::{FailureDetails, parse_command, parse_enum_word, parse_message};
 use super::statement::query;
-use super::write::{OwnerScope, RunChange, StoredPage, WriteOp};
+use super::write::{OwnerScope, RunChange, WriteOp};
 use ibid_core::domain::{Owner, Page, PageHash, RunId, Traffic};
 use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunRow, Store, StoredAnswer};
 use ibid_core::record::Envelope;
@@ -154,7 +154,7 @@ impl<B: Backend> Store for SqlStore<B> {
         state: &JournalCallState,
         page: &Page,
     ) -> Result<()> {
-        let page = StoredPage::from_page(page)?;
+        let page = self.place_page(page).await?;
         self.write(WriteOp::finish_call(run, key, state, Some(page))).await
     }
 
@@ -169,23 +169,12 @@ impl<B: Backend> Store for SqlStore<B> {
     }
 
     async fn save_page(&self, run: &RunId, page: &Page) -> Result<()> {
-        let change = RunChange::SavePage(StoredPage::from_page(page)?);
+        let change = RunChange::SavePage(self.place_page(page).await?);
         self.write(WriteOp::Run(run.clone(), change)).await
     }
 
     async fn page(&self, hash: &PageHash) -> Result<Option<Page>> {
-        let (user, org) = self.scope.parameters();
-        let statement = query(
-            "select body from pages where hash = $1 and (cast($2 as text) is null or exists (
-             select 1 from held join runs on runs.id = held.run where held.page = pages.hash
-             and owner_user = $2 and coalesce(owner_org, '') = $3))",
-        );
-        let statement = statement.bind(hash.as_str()).bind(user).bind(org);
-        let body: Option<(String,)> = self.fetch_optional(statement).await?;
-        body.map(|(body,)| {
-            serde_json::from_str(&body).map_err(self.decode_error(format!("page {hash}")))
-        })
-        .transpose()
+        self.load_page(hash).await
     }
 
     async fn add_traffic(&self, run: &RunId, traffic: &BTreeMap<String, Traffic>) -> Result<()> {
@@ -250,6 +239,10 @@ impl<B: Backend> Store for SqlStore<B> {
         rows.into_iter().map(|(hash, url)| Ok((self.decode_hash(hash)?, url))).collect()
     }
 
+    async fn sweep_pages(&self, before: jiff::Timestamp) -> Result<u64> {
+        self.sweep_objects(before).await
+    }
+
     async fn drain(&self) -> Result<()> {
         self.backend.drain().await
     }
@@ -268,6 +261,6 @@ impl<B: Backend> Store for SqlStore<B> {
 
     fn fenced(&self, run: &RunId, epoch: u64) -> Option<Arc<dyn Store>> {
         let backend = self.backend.fenced(run, epoch)?;
-        Some(Arc::new(SqlStore { backend, scope: self.scope.clone() }))
+        Some(Arc::new(SqlStore { backend, ..self.clone() }))
     }
 }

@@ -153,8 +153,13 @@ pub(super) fn encode_events(events: &[Envelope]) -> serde_json::Result<Vec<Strin
 #[derive(Debug)]
 pub struct StoredPage {
     pub(super) hash: PageHash,
+    /// Its JSON; empty if it is in an object.
     pub(super) body: String,
     pub(super) url: String,
+    /// The key of the object that has its JSON; empty if the row has it.
+    pub(super) object: String,
+    /// The SHA-256 of the JSON, in hexadecimal; empty if the store uses no objects.
+    pub(super) digest: String,
 }
 
 impl StoredPage {
@@ -162,7 +167,13 @@ impl StoredPage {
         let body = serde_json::to_string(page).map_err(|cause| {
             Error::new(ErrorKind::Internal, "writing a page as JSON").with_source(cause)
         })?;
-        Ok(StoredPage { hash: page.hash().clone(), body, url: page.url.replace('\0', "") })
+        Ok(StoredPage {
+            hash: page.hash().clone(),
+            body,
+            url: page.url.replace('\0', ""),
+            object: String::new(),
+            digest: String::new(),
+        })
     }
 }
 

@@ -6,9 +6,10 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use super::models::{ModelStatus, ResolvedModel};
-use super::{container, engines, models, readers, semantic};
+use super::{container, engines, models, page_bodies, readers, semantic};
 use crate::config::Settings;
-use ibid_core::ports::{Egress, PairScorer};
+use ibid_core::ports::{Egress, PairScorer, Rng as _};
+use ibid_core::system::SystemRng;
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelTarget;
 use ibid_llm::model_list::{ModelList, list_models};
@@ -63,6 +64,8 @@ pub struct HealthChecks {
     pub engines: Vec<CheckOutcome>,
     /// Each reader besides the embedded one.
     pub readers: Vec<CheckOutcome>,
+    /// The object store of pages; `None` when pages are in the database.
+    pub pages: Option<CheckOutcome>,
     /// The connection to the web, checked with engines that need no key; `None` when no engine is selected.
     pub web: Option<CheckOutcome>,
     /// The clock of this machine, compared with those of the servers; `None` when no server sent the time.
@@ -72,15 +75,16 @@ pub struct HealthChecks {
 /// Checks every service of `settings`, all at once.
 pub async fn run_all(settings: &Settings) -> HealthChecks {
     let egress = Egress::default();
-    let (models, ranking, engines, readers, web) = tokio::join!(
+    let (models, ranking, engines, readers, pages, web) = tokio::join!(
         check_models(settings, &egress),
         check_ranking(settings),
         check_engines(settings, &egress),
         check_readers(settings, &egress),
+        check_pages(settings),
         check_web(settings, &egress),
     );
     let clock = egress.best_clock_offset().map(|(host, ahead)| clock_outcome(&host, ahead));
-    HealthChecks { models, ranking, engines, readers, web, clock }
+    HealthChecks { models, ranking, engines, readers, pages, web, clock }
 }
 
 /// Runs `check` with a timeout.
@@ -384,6 +388,35 @@ async fn check_readers(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome
         )));
     }
     found
+}
+
+/// Stores, reads and deletes a small object under `pages.url`.
+async fn check_pages(settings: &Settings) -> Option<CheckOutcome> {
+    if settings.pages_url.is_empty() {
+        return None;
+    }
+    let check = async {
+        let Some(bodies) = page_bodies::open(&settings.pages_url, settings)? else {
+            return Ok(true);
+        };
+        // Two doctors at once must not delete each other's object.
+        let key = format!("doctor/{:032x}", SystemRng.next_u128());
+        bodies.put(&key, key.clone()).await?;
+        let body = bodies.get(&key).await?;
+        bodies.delete(&key).await?;
+        Ok(body.as_deref() == Some(key.as_bytes()))
+    };
+    let url = &settings.pages_url;
+    Some(match with_timeout("`pages.url`", CHECK_TIMEOUT, check).await {
+        Ok(true) => CheckOutcome::Ok(format!("{url} stores, returns and deletes objects")),
+        Ok(false) => CheckOutcome::Error(
+            Error::new(ErrorKind::Setup, format!("{url} did not return what was stored"))
+                .with_hint(
+                    "set `pages.url` to a store that returns an object as soon as it is stored",
+                ),
+        ),
+        Err(fault) => CheckOutcome::Error(fault),
+    })
 }
 
 /// Checks the connection to the web with engines that a run would use by default.

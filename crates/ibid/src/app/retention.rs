@@ -14,6 +14,10 @@ pub const PURGE_INTERVAL: Duration = Duration::from_secs(3_600);
 const BATCH_SIZE: u64 = 20;
 const BATCH_PAUSE: Duration = Duration::from_secs(1);
 
+/// How old an object without a page must be to be deleted: longer than a page takes from its object to its row, whatever
+/// the clocks of the machines say.
+const SWEEP_GRACE_MS: i64 = DAY_MS;
+
 /// The actor in the audit log.
 const AUDIT_ACTOR: &str = "server";
 
@@ -25,6 +29,16 @@ impl App {
     pub async fn purge(&self, days: u32) -> Result<u64> {
         let (deleted, fault) = self.purge_with_pause(days, Duration::ZERO).await?;
         fault.map_or(Ok(deleted), Err)
+    }
+
+    /// Deletes objects of the object store that belong to no page and are older than a day: those of deleted runs, and
+    /// those of runs that were killed. Returns how many.
+    ///
+    /// # Errors
+    /// Those of the store and of its object store.
+    pub async fn sweep_pages(&self) -> Result<u64> {
+        let before = self.current_time() - jiff::SignedDuration::from_millis(SWEEP_GRACE_MS);
+        self.store().await?.sweep_pages(before).await
     }
 
     /// Like [`App::purge`], in batches, with a line in the audit log when there was something to delete.
@@ -61,6 +75,9 @@ impl App {
                 Err(it) if it.kind() == ErrorKind::NotFound => {}
                 Err(it) => fault = fault.or(Some(it)),
             }
+        }
+        if deleted > 0 {
+            fault = fault.or(self.sweep_pages().await.err());
         }
         Ok((deleted, fault))
     }

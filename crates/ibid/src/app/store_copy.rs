@@ -2,10 +2,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::page_bodies;
 use crate::config::{SecretString, Settings};
 use ibid_core::domain::{PageHash, RunId};
 use ibid_core::ports::{
-    Accounts, JournalCall, JournalCallState, RunLease, RunLocks, RunRow, Store, TraceFilter,
+    Accounts, JournalCall, JournalCallState, PageBodies, RunLease, RunLocks, RunRow, Store,
+    TraceFilter,
 };
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
@@ -20,6 +22,27 @@ pub enum StoreLocation {
     Dir(PathBuf),
     /// PostgreSQL behind this address.
     Server(SecretString),
+}
+
+/// The object stores of pages; with the default, both stores have pages in the database.
+#[derive(Default)]
+pub struct CopyPages {
+    from: Option<Arc<dyn PageBodies>>,
+    to: Option<Arc<dyn PageBodies>>,
+}
+
+impl CopyPages {
+    /// Opens those at the URLs `from` and `to`: without one, that of the settings, and with `none`, none.
+    ///
+    /// # Errors
+    /// `Setup` for a URL that cannot be opened.
+    pub fn open(from: Option<&str>, to: Option<&str>, settings: &Settings) -> Result<CopyPages> {
+        let open = |url: Option<&str>| match url {
+            Some("none") => Ok(None),
+            url => page_bodies::open(url.unwrap_or(&settings.pages_url), settings),
+        };
+        Ok(CopyPages { from: open(from)?, to: open(to)? })
+    }
 }
 
 /// What was copied.
@@ -52,10 +75,11 @@ impl StoreLocation {
         }
     }
 
-    async fn open(&self) -> Result<OpenStore> {
+    async fn open(&self, bodies: Option<Arc<dyn PageBodies>>) -> Result<OpenStore> {
         Ok(match self {
             StoreLocation::Dir(dir) => {
-                let store = Arc::new(SqliteStore::open(dir).await?);
+                let store = SqliteStore::open(dir).await?;
+                let store = Arc::new(store.with_page_bodies(bodies).await?);
                 OpenStore {
                     locks: Box::new(FileLocks::new(dir)),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
@@ -63,7 +87,8 @@ impl StoreLocation {
                 }
             }
             StoreLocation::Server(url) => {
-                let store = Arc::new(PostgresStore::open(url.expose()).await?);
+                let store = PostgresStore::open(url.expose()).await?;
+                let store = Arc::new(store.with_page_bodies(bodies).await?);
                 OpenStore {
                     locks: Box::new(store.locks()),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
@@ -90,6 +115,7 @@ struct OpenStore {
 pub async fn copy(
     from: &StoreLocation,
     to: &StoreLocation,
+    pages: CopyPages,
     on_run: &dyn Fn(&RunId, usize, usize),
 ) -> Result<CopySummary> {
     if from == to {
@@ -104,7 +130,7 @@ pub async fn copy(
         return Err(Error::new(ErrorKind::NotFound, what)
             .with_hint("name a data directory with an ibid.db"));
     }
-    let (source, target) = (from.open().await?, to.open().await?);
+    let (source, target) = (from.open(pages.from).await?, to.open(pages.to).await?);
     let mut summary = CopySummary::default();
     copy_accounts(&*source.accounts, &*target.accounts, &mut summary).await?;
     // Oldest first, so that the target has the same order.
@@ -205,6 +231,11 @@ async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result
             Error::new(ErrorKind::Internal, what).with_hint("check for damage with `ibid doctor`")
         })?;
         to.save_page(run, &page).await?;
+        if to.page(&hash).await?.as_ref() != Some(&page) {
+            let what = format!("the copy of page {hash} in {} differs", to.location());
+            return Err(Error::new(ErrorKind::Internal, what)
+                .with_hint("report this with the output of `ibid doctor`"));
+        }
     }
     for command in from.commands(run).await? {
         to.send_command(run, command).await?;

@@ -1,6 +1,7 @@
 //! The store of the settings: a SQLite file on this machine, or a PostgreSQL server that several machines share.
 use std::sync::Arc;
 
+use super::page_bodies;
 use crate::config::Settings;
 use ibid_core::Result;
 use ibid_core::ports::{Accounts, CallPlaces, RunLocks, RunWakeups, Store};
@@ -20,9 +21,11 @@ pub(super) struct StoreHandle {
 impl StoreHandle {
     /// Opens the store that `settings` name, and creates it where there is none.
     pub(super) async fn open(settings: &Settings) -> Result<StoreHandle> {
+        let bodies = page_bodies::open(&settings.pages_url, settings)?;
         match &settings.store_url {
             Some(url) => {
-                let store = Arc::new(PostgresStore::open(url.expose()).await?);
+                let store = PostgresStore::open(url.expose()).await?;
+                let store = Arc::new(store.with_page_bodies(bodies).await?);
                 let locks = store.locks();
                 Ok(StoreHandle {
                     call_places: Some(Arc::new(PostgresCallPlaces::new(&locks))),
@@ -33,7 +36,8 @@ impl StoreHandle {
                 })
             }
             None => {
-                let store = Arc::new(SqliteStore::open(&settings.data_dir).await?);
+                let store = SqliteStore::open(&settings.data_dir).await?;
+                let store = Arc::new(store.with_page_bodies(bodies).await?);
                 Ok(StoreHandle {
                     locks: Arc::new(FileLocks::new(&settings.data_dir)),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,

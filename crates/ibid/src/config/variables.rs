@@ -11,6 +11,12 @@ impl EnvVars {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
+    /// Every variable that is not empty, with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        all.filter(|(_, value)| !value.is_empty())
+    }
+
     /// The values that are HTTP URLs.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let values = self.0.values().map(String::as_str);

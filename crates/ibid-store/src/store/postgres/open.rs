@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("spending.sql"),
     include_str!("call_shares.sql"),
     include_str!("org_weights.sql"),
+    include_str!("page_objects.sql"),
 ];
 
 /// The oldest major version of PostgreSQL with all features in use, `security_invoker` views among them.

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("traces.sql"),
     include_str!("spending.sql"),
     include_str!("org_weights.sql"),
+    include_str!("page_objects.sql"),
 ];
 
 /// How long to wait for another process that is writing.

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
+use crate::fleet;
 use crate::runtime::block_on;
 use ibid::config::{ProcessEnv, layers};
 use ibid_server::health::{
@@ -17,6 +18,7 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
             let found = block_on(async {
                 let mut found = local_findings(&loaded).await;
                 found.extend(service_findings(&loaded.settings).await);
+                found.extend(fleet::finding(&loaded.settings).await);
                 found
             })?;
             (found, changed_settings(&loaded))

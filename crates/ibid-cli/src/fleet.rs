@@ -4,6 +4,7 @@ use std::sync::Arc;
 use ibid::config::Settings;
 use ibid_core::ports::FleetQueue;
 use ibid_core::{Error, ErrorKind, Result};
+use ibid_server::health::{HealthFinding, HealthState, finding_from_error};
 
 /// The queue of the fleet that `settings` name; `None` for a server of its own.
 ///
@@ -18,6 +19,27 @@ pub(super) fn open(settings: &Settings) -> Result<Option<Arc<dyn FleetQueue>>> {
             .with_hint("set `store.url` to a PostgreSQL database"));
     }
     open_queue(settings).map(Some)
+}
+
+/// Whether the queue of the fleet can be reached; `None` for a server of its own.
+pub(super) async fn finding(settings: &Settings) -> Option<HealthFinding> {
+    let tried = match open(settings) {
+        Ok(queue) => queue?.ping().await,
+        Err(fault) => Err(fault),
+    };
+    let fleet = &settings.fleet;
+    Some(match tried {
+        Ok(()) => HealthFinding {
+            name: "fleet",
+            state: HealthState::Ok,
+            found: format!(
+                "Temporal at {}, namespace {}, task queue {}",
+                fleet.address, fleet.namespace, fleet.task_queue
+            ),
+            fix: None,
+        },
+        Err(fault) => finding_from_error("fleet", &fault, "see docs/operations.md"),
+    })
 }
 
 #[cfg(not(feature = "fleet"))]

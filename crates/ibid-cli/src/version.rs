@@ -32,6 +32,7 @@ pub(super) fn version(as_json: bool, env: &ProcessEnv, console: Console) -> Comm
 fn features() -> Vec<&'static str> {
     let all = [
         ("embed", cfg!(feature = "embed")),
+        ("fleet", cfg!(feature = "fleet")),
         ("object-store", cfg!(feature = "object-store")),
         ("pdf", cfg!(feature = "pdf")),
     ];

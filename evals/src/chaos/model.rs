@@ -1,11 +1,13 @@
 //! A language model that does its work: what it says is in the evidence that it is shown.
 use serde_json::{Value, json};
 
+use super::world::QUESTION;
+
 /// What it answers to a prompt for `purpose`.
 pub(super) fn answer(purpose: &str, words: &str) -> Value {
     match purpose {
         "refine" => json!({
-            "kind": "definition", "question": super::world::QUESTION, "subjects": ["cork"],
+            "kind": "definition", "question": question(words), "subjects": ["cork"],
             "key_terms": ["cork", "bark"], "scope_in": ["the material"], "scope_out": [],
             "lang": "en", "clarify": [],
         }),
@@ -29,6 +31,13 @@ pub(super) fn answer(purpose: &str, words: &str) -> Value {
         },
         _ => json!({}),
     }
+}
+
+/// The question that a prompt tells of: [`QUESTION`], or one that begins as it does.
+fn question(words: &str) -> &str {
+    let begins = QUESTION.trim_end_matches('?');
+    let asked = words.find(begins).and_then(|at| words[at..].split_inclusive('?').next());
+    asked.unwrap_or(QUESTION)
 }
 
 fn plan() -> Value {

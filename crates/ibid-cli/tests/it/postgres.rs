@@ -5,8 +5,6 @@ mod call_places;
 mod fences;
 #[path = "postgres/outage.rs"]
 mod outage;
-#[path = "postgres/server.rs"]
-pub(crate) mod server;
 #[path = "postgres/wakeups.rs"]
 mod wakeups;
 
@@ -20,11 +18,11 @@ use ibid_core::ports::{EventLog, FrozenClock, Rng as _, RunCommand, RunLocks, Se
 use ibid_core::record::{Envelope, Event, Phase, RunStatus};
 use ibid_store::store::PostgresStore;
 use sqlx::{Connection, PgConnection};
+use test_servers::PostgresServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::stand_in::{FakePages, app_on, page, question};
-use server::Server;
 
 /// A fresh database on the server that `IBID_TEST_POSTGRES` names. `cargo xtask test` starts one.
 pub(crate) async fn database() -> String {
@@ -223,7 +221,7 @@ async fn a_commit_whose_answer_is_lost_is_neither_lost_nor_done_again() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs an installed PostgreSQL"]
 async fn a_server_that_is_restarted_again_and_again_loses_and_doubles_nothing() {
-    let server = Server::start()
+    let server = PostgresServer::start()
         .expect("PostgreSQL is not installed; `cargo xtask test` installs it")
         .unwrap();
     let url = fresh(&server.url(), "restarted").await;

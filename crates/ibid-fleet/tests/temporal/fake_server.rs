@@ -8,7 +8,7 @@ use ibid_core::domain::RunId;
 use ibid_core::ports::{FleetQueue, FleetTurn, RunExecutor, WorkResult};
 use tokio::task::JoinHandle;
 
-use super::temporal_server::TemporalServer;
+use super::queues::TestFleet;
 
 /// How a run is left that is worked on for the nth time by whichever server, from 0.
 type Results = fn(usize) -> WorkResult;
@@ -33,14 +33,14 @@ pub(crate) struct FakeServer {
 
 impl FakeServer {
     /// Joins the fleet with so many slots.
-    pub(crate) fn join(temporal: &TemporalServer, slots: usize, results: Results) -> FakeServer {
+    pub(crate) fn join(fleet: &TestFleet, slots: usize, results: Results) -> FakeServer {
         let executor = Arc::new(Executor {
             results,
             how: Mutex::default(),
             works: Mutex::default(),
-            counts: temporal.counts(),
+            counts: fleet.counts(),
         });
-        let queue = temporal.queue();
+        let queue = fleet.queue();
         let worker = Arc::clone(&executor) as Arc<dyn RunExecutor>;
         let work = tokio::spawn(async move { queue.work(slots, worker).await });
         FakeServer { executor, work }

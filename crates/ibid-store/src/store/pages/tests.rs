@@ -255,68 +255,21 @@ mod in_a_directory {
     }
 }
 
-/// Against a real S3, if `IBID_TEST_WEED` names the program of SeaweedFS.
+/// Against a real S3.
 #[cfg(feature = "object-store")]
 mod in_s3 {
-    use super::super::super::object_bodies::ObjectBodies;
-    use super::*;
-    use std::net::TcpListener;
-    use std::process::{Child, Command, Stdio};
     use std::time::Duration;
 
-    const SERVER: &str = r#"{"identities": [{"name": "ibid", "actions": ["Admin", "Read", "Write", "List"],
-        "credentials": [{"accessKey": "a-key", "secretKey": "its-secret"}]}]}"#;
+    use test_servers::SeaweedServer;
 
-    struct S3Server(Child);
-
-    impl Drop for S3Server {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    /// A server with its data in `dir`, and its address.
-    fn serve(program: &str, dir: &TempDir) -> (S3Server, String) {
-        std::fs::write(dir.path().join("s3.json"), SERVER).unwrap();
-        let flags = [
-            "s3.port",
-            "s3.port.grpc",
-            "master.port",
-            "master.port.grpc",
-            "volume.port",
-            "volume.port.grpc",
-            "filer.port",
-            "filer.port.grpc",
-        ];
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let listeners: Vec<TcpListener> = flags.iter().map(|_| free()).collect();
-        let ports: Vec<u16> = listeners.iter().map(|it| it.local_addr().unwrap().port()).collect();
-        drop(listeners);
-        let ports_of = flags.iter().zip(&ports).map(|(flag, port)| format!("-{flag}={port}"));
-        let server = Command::new(program)
-            .current_dir(dir.path())
-            .args(["server", "-s3", "-s3.config=s3.json", "-dir=.", "-ip=127.0.0.1"])
-            .args(["-master.volumeSizeLimitMB=64", "-volume.max=20"])
-            // Other services, with fixed ports.
-            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
-            .args(ports_of)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        (S3Server(server), format!("http://127.0.0.1:{}", ports[0]))
-    }
+    use super::super::super::object_bodies::ObjectBodies;
+    use super::*;
 
     #[tokio::test]
-    #[allow(clippy::print_stderr, reason = "says why nothing was tested")]
+    #[ignore = "needs SeaweedFS"]
     async fn pages_are_stored_verified_and_swept() {
-        let Ok(program) = std::env::var("IBID_TEST_WEED") else {
-            eprintln!("skipped: IBID_TEST_WEED names no program of SeaweedFS");
-            return;
-        };
-        let (dir, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (_server, endpoint) = serve(&program, &home);
+        let (dir, server) = (tempfile::tempdir().unwrap(), SeaweedServer::start().unwrap());
+        let endpoint = server.endpoint();
         // 32 zero bytes.
         let key = format!("{}=", "A".repeat(43));
         let open_with = |secret: &str, encryption: &[(&str, &str)]| {
@@ -324,7 +277,7 @@ mod in_s3 {
                 ("AWS_ENDPOINT", endpoint.as_str()),
                 ("AWS_ALLOW_HTTP", "true"),
                 ("AWS_REGION", "us-east-1"),
-                ("AWS_ACCESS_KEY_ID", "a-key"),
+                ("AWS_ACCESS_KEY_ID", SeaweedServer::ACCESS_KEY),
                 ("AWS_SECRET_ACCESS_KEY", secret),
             ];
             variables.extend(encryption);
@@ -332,7 +285,7 @@ mod in_s3 {
         };
         let encryption =
             [("AWS_SERVER_SIDE_ENCRYPTION", "sse-c"), ("AWS_SSE_CUSTOMER_KEY_BASE64", &*key)];
-        let bodies = open_with("its-secret", &encryption);
+        let bodies = open_with(SeaweedServer::SECRET_KEY, &encryption);
         for nth in 0.. {
             match bodies.put("doctor/a", "ready".to_owned()).await {
                 Ok(()) => break,
@@ -345,7 +298,7 @@ mod in_s3 {
         store.save_page(&run, &page("a")).await.unwrap();
         assert_eq!(read(&store).await.unwrap(), Some(page("a")));
         let (_, object, _) = store.page_row(page("a").hash()).await.unwrap().unwrap();
-        let error = open_with("its-secret", &[]).get(&object).await.unwrap_err();
+        let error = open_with(SeaweedServer::SECRET_KEY, &[]).get(&object).await.unwrap_err();
         assert!(error.chain().contains("customer key"), "{error:?}");
         // Another page under the same key is not this page.
         bodies.put(&object, serde_json::to_string(&page("b")).unwrap()).await.unwrap();

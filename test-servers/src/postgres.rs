@@ -1,35 +1,34 @@
-//! A PostgreSQL of one's own for a while: made in a temporary directory, gone when dropped. Used by tests and by
-//! `cargo xtask test`, so it needs nothing but the standard library.
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A server that listens on the loopback.
-pub(crate) struct Server {
+use crate::{free_ports, fresh_dir};
+
+/// A PostgreSQL that listens on the loopback.
+#[derive(Debug)]
+pub struct PostgresServer {
     bin: PathBuf,
     dir: PathBuf,
     port: u16,
 }
 
-impl Server {
+impl PostgresServer {
     /// Starts one; `None` where PostgreSQL is not installed.
     ///
     /// # Errors
     /// Where it is and cannot be started.
-    pub(crate) fn start() -> Option<io::Result<Server>> {
-        installed().map(Server::make)
+    pub fn start() -> Option<io::Result<PostgresServer>> {
+        installed_postgres().map(PostgresServer::make)
     }
 
-    fn make(bin: PathBuf) -> io::Result<Server> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let dir = std::env::temp_dir().join(format!("ibid-pg-{}-{port}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
+    fn make(bin: PathBuf) -> io::Result<PostgresServer> {
+        let port = free_ports(1)?[0];
+        let dir = fresh_dir("pg", port)?;
         if root() {
             // The server refuses to run as root.
             told(Command::new("chown").arg("postgres").arg(&dir).output()?)?;
         }
-        let server = Server { bin, dir, port };
+        let server = PostgresServer { bin, dir, port };
         let data = server.data();
         let mut init = server.command("initdb");
         init.args([
@@ -41,12 +40,13 @@ impl Server {
             "-D",
         ]);
         told(init.arg(&data).output()?)?;
-        server.up()?;
+        server.start_again()?;
         Ok(server)
     }
 
     /// Where it is, without a database.
-    pub(crate) fn url(&self) -> String {
+    #[must_use]
+    pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
@@ -54,14 +54,18 @@ impl Server {
     ///
     /// # Errors
     /// Where it does not come back.
-    pub(crate) fn restart(&self) -> io::Result<()> {
-        self.down()?;
-        self.up()
+    pub fn restart(&self) -> io::Result<()> {
+        self.kill()?;
+        self.start_again()
     }
 
-    fn up(&self) -> io::Result<()> {
+    /// Starts it again.
+    ///
+    /// # Errors
+    /// Where it does not come back.
+    pub fn start_again(&self) -> io::Result<()> {
         let options = format!(
-            "-p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=300 -c synchronous_commit=on -c fsync=off",
+            "-p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=300 -c synchronous_commit=on -c fsync=off -c track_commit_timestamp=on",
             self.port,
             self.dir.display()
         );
@@ -78,7 +82,11 @@ impl Server {
         }
     }
 
-    fn down(&self) -> io::Result<()> {
+    /// Stops it as a power cut would.
+    ///
+    /// # Errors
+    /// Where it does not run.
+    pub fn kill(&self) -> io::Result<()> {
         let mut stop = self.command("pg_ctl");
         stop.arg("-D").arg(self.data());
         told(stop.args(["-m", "immediate", "-w", "stop"]).output()?)
@@ -104,15 +112,16 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
-        let _ = self.down();
+        let _ = self.kill();
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
 /// The newest programs of PostgreSQL on this machine, those of Debian first.
-pub(crate) fn installed() -> Option<PathBuf> {
+#[must_use]
+pub fn installed_postgres() -> Option<PathBuf> {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()

@@ -1,0 +1,82 @@
+//! A follower of a run, who goes on at another server when his own breaks.
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::StreamExt as _;
+
+/// An event as it came: its number, and when, Unix seconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) seq: u64,
+    pub(super) at: f64,
+}
+
+/// What a follower saw of a run.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    pub(super) arrivals: Vec<Arrival>,
+    /// How often he had to connect again.
+    pub(super) reconnects: usize,
+    pub(super) ended: bool,
+}
+
+impl Followed {
+    /// What is wrong with the numbers: each comes once, in order, from 1.
+    pub(super) fn breach(&self) -> Option<String> {
+        let in_order = self.arrivals.iter().zip(1..).all(|(arrival, seq)| arrival.seq == seq);
+        match (in_order, self.ended) {
+            (false, _) => Some("a follower missed an event, or saw one twice".to_owned()),
+            (_, false) => Some("a follower did not see the end".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Follows `run` at the servers `urls` in turn, from the `first`, until it ends. `client` has no timeout for a whole answer.
+pub(super) async fn follow(
+    client: reqwest::Client,
+    urls: Vec<String>,
+    first: usize,
+    run: String,
+) -> Followed {
+    let mut followed = Followed::default();
+    for url in urls.iter().cycle().skip(first) {
+        let last = followed.arrivals.last().map_or(0, |arrival| arrival.seq);
+        let request = client
+            .get(format!("{url}/v1/runs/{run}/events"))
+            .header("accept", "text/event-stream")
+            .header("last-event-id", last.to_string());
+        if let Ok(response) = request.send().await
+            && response.status().is_success()
+        {
+            read_stream(response, &mut followed).await;
+        }
+        if followed.ended {
+            break;
+        }
+        followed.reconnects += 1;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    followed
+}
+
+async fn read_stream(response: reqwest::Response, followed: &mut Followed) {
+    let mut body = response.bytes_stream();
+    let mut text = Vec::new();
+    while let Some(Ok(bytes)) = body.next().await {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        text.extend_from_slice(&bytes);
+        while let Some(end) = text.windows(2).position(|window| window == b"\n\n") {
+            let message: Vec<u8> = text.drain(..end + 2).collect();
+            let message = String::from_utf8_lossy(&message);
+            let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
+            if let Some(seq) = field("id:").and_then(|id| id.trim().parse().ok()) {
+                followed.arrivals.push(Arrival { seq, at });
+            }
+            let ends = ["run.completed", "run.failed", "run.cancelled"];
+            followed.ended |= field("event:").is_some_and(|name| ends.contains(&name.trim()));
+        }
+        if followed.ended {
+            return;
+        }
+    }
+}

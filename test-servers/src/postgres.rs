@@ -50,6 +50,12 @@ impl PostgresServer {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
+    /// Where it listens on the loopback.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Stops it as a power cut would, and starts it again.
     ///
     /// # Errors

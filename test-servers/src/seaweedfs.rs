@@ -74,10 +74,10 @@ impl SeaweedServer {
         Ok(())
     }
 
-    /// The address of its S3 API.
+    /// Where its S3 API listens on the loopback.
     #[must_use]
-    pub fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.ports[0])
+    pub fn port(&self) -> u16 {
+        self.ports[0]
     }
 
     /// The address below which every stored object can be read without a key, as `/buckets/NAME/KEY`.

@@ -6,6 +6,7 @@ use crate::args::ApproveArgs;
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::find;
+use crate::fleet;
 use crate::input_files;
 use crate::plan_view::PlanView;
 use crate::runtime::with_app;
@@ -45,7 +46,7 @@ pub(super) fn approve(
             Approval::ReplacePlan(_) => "will follow your plan",
             Approval::RequestChanges(_) => "will make a new plan",
         };
-        app.send_command(&id, RunCommand::Approve(approval)).await?;
+        fleet::send_command(app, &loaded.settings, &id, RunCommand::Approve(approval)).await?;
         console.eprint_line(&format!("run {id} {then}"));
         Ok(ExitStatus::Delivered)
     })

@@ -1,10 +1,14 @@
 //! The queue that the servers of a fleet share.
 use std::sync::Arc;
+use std::time::Duration;
 
+use ibid::app::App;
 use ibid::config::Settings;
-use ibid_core::ports::FleetQueue;
+use ibid_core::domain::RunId;
+use ibid_core::ports::{FleetQueue, RunCommand};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_server::health::{HealthFinding, HealthState, finding_from_error};
+use tokio::time::timeout;
 
 /// The queue of the fleet that `settings` name; `None` for a server of its own.
 ///
@@ -19,6 +23,28 @@ pub(super) fn open(settings: &Settings) -> Result<Option<Arc<dyn FleetQueue>>> {
             .with_hint("set `store.url` to a PostgreSQL database"));
     }
     open_queue(settings).map(Some)
+}
+
+/// How long a command waits until the server that works on its run, if it waits for input, has been woken. It looks by itself after
+/// some minutes.
+const WAKE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Sends a command to a run, and wakes the fleet that works on it.
+///
+/// # Errors
+/// Those of [`App::send_command`].
+pub(super) async fn send_command(
+    app: &App,
+    settings: &Settings,
+    run: &RunId,
+    command: RunCommand,
+) -> Result<()> {
+    app.send_command(run, command).await?;
+    if let Ok(Some(queue)) = open(settings) {
+        // The command is stored.
+        let _ = timeout(WAKE_TIMEOUT, queue.wake(run)).await;
+    }
+    Ok(())
 }
 
 /// Whether the queue of the fleet can be reached; `None` for a server of its own.

@@ -7,6 +7,7 @@ use crate::args::{OutputArgs, RenderArgs, ReportFormat};
 use crate::console::Console;
 use crate::exit::{CommandResult, ExitStatus};
 use crate::find_run::{INTERRUPTED, NO_ANSWER, find, find_unfinished, status_word, with_report};
+use crate::fleet;
 use crate::follow::follow;
 use crate::progress::clip;
 use crate::report_output::{self, RunOutput, check_output_path};
@@ -233,7 +234,7 @@ fn send(
             )
             .into());
         }
-        app.send_command(&id, command).await?;
+        fleet::send_command(app, &loaded.settings, &id, command).await?;
         console.eprint_line(&format!("run {id} {then}"));
         Ok(ExitStatus::Delivered)
     })

@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, PgConnection, Row as _};
 
 use super::super::left::{Left, Step};
@@ -57,9 +58,15 @@ pub(super) async fn object_keys(connection: &mut PgConnection) -> Result<Vec<Str
     Ok(sqlx::query_scalar(keys).fetch_all(connection).await?)
 }
 
+/// Connects to the tables of Ibid, with the rights of the database's owner.
+pub(super) async fn connect(url: &str) -> Result<PgConnection, Fault> {
+    let options: PgConnectOptions = url.parse()?;
+    Ok(PgConnection::connect_with(&options.options([("search_path", "ibid")])).await?)
+}
+
 /// The calls to models that are answered now: run and key.
 pub(super) async fn answered_calls(url: &str) -> Result<BTreeSet<(String, String)>, Fault> {
-    let mut connection = PgConnection::connect(url).await?;
+    let mut connection = connect(url).await?;
     let answered = "select run, key from steps where state = 'answered' and door like 'model:%'";
     let rows = sqlx::query(answered).fetch_all(&mut connection).await?;
     connection.close().await?;
@@ -70,7 +77,8 @@ pub(super) async fn answered_calls(url: &str) -> Result<BTreeSet<(String, String
 pub(super) async fn commit_times(
     connection: &mut PgConnection,
 ) -> Result<BTreeMap<(String, u64), f64>, Fault> {
-    let times = "select run, seq, extract(epoch from pg_xact_commit_timestamp(xmin))::float8 from events";
+    let times =
+        "select run, seq, extract(epoch from pg_xact_commit_timestamp(xmin))::float8 from events";
     let rows = sqlx::query(times).fetch_all(connection).await?;
     let time = |row: &sqlx::postgres::PgRow| {
         let seq: i64 = row.get(1);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use test_servers::{PostgresServer, SeaweedServer, TemporalServer};
 
+use super::network::Network;
 use crate::Fault;
 
 /// How long a client waits for a server, which may be about to be killed.
@@ -65,6 +66,19 @@ pub(super) struct Fleet {
 struct Server {
     child: Option<Child>,
     port: u16,
+    network: Network,
+    /// Where its network leads, if it is one that can be cut.
+    ports: Option<NetworkPorts>,
+}
+
+/// The ports by which a server whose network can be cut reaches others, and by which they reach it.
+#[derive(Clone, Copy)]
+struct NetworkPorts {
+    own: u16,
+    postgres: u16,
+    temporal: u16,
+    seaweed: u16,
+    model: u16,
 }
 
 impl Drop for Fleet {
@@ -90,10 +104,15 @@ impl Fleet {
         addresses: Addresses,
     ) -> Result<Fleet, Fault> {
         let postgres = PostgresServer::start().ok_or("PostgreSQL is not installed")??;
-        let needs = |error| format!("{error}; `cargo xtask test --features ibid-cli/fleet -E 'package(ibid-fleet)'` installs it");
+        let needs = |error| {
+            format!(
+                "{error}; `cargo xtask test --features ibid-cli/fleet -E 'package(ibid-fleet)'` installs it"
+            )
+        };
         let temporal = TemporalServer::start().map_err(needs)?;
         let seaweed = SeaweedServer::start().map_err(needs)?;
         let client = reqwest::Client::builder().no_proxy().timeout(CLIENT_TIMEOUT).build()?;
+        wait_for_objects(&client, seaweed.port()).await?;
         Ok(Fleet {
             postgres,
             temporal,
@@ -107,21 +126,47 @@ impl Fleet {
         })
     }
 
-    /// Stops all servers of Ibid, and starts new ones that know nothing of what was before.
-    pub(super) async fn set(&mut self, scene: &str) -> Result<(), Fault> {
+    /// Stops all servers of Ibid, and starts new ones that know nothing of what was before. `can_cut` says whether the network of
+    /// each can be cut.
+    pub(super) async fn set(&mut self, scene: &str, can_cut: bool) -> Result<(), Fault> {
         self.servers.iter_mut().for_each(Server::kill);
         self.servers.clear();
         scene.clone_into(&mut self.scene);
         self.execute(&format!("create database {scene}")).await?;
         for nth in 0..self.settings.servers {
             let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-            self.servers.push(Server { child: None, port });
+            let network = Network::default();
+            let ports = match can_cut {
+                true => Some(self.lead(&network, port)?),
+                false => None,
+            };
+            self.servers.push(Server { child: None, port, network, ports });
             self.start_server(nth)?;
         }
         for nth in 0..self.servers.len() {
             self.wait_until_ready(nth).await?;
         }
         Ok(())
+    }
+
+    fn lead(&self, network: &Network, port: u16) -> Result<NetworkPorts, Fault> {
+        Ok(NetworkPorts {
+            own: network.lead_to(port)?,
+            postgres: network.lead_to(self.postgres.port())?,
+            temporal: network.lead_to(self.temporal.port())?,
+            seaweed: network.lead_to(self.seaweed.port())?,
+            model: network.lead_to(self.addresses.model_port)?,
+        })
+    }
+
+    /// Cuts the network of a server.
+    pub(super) fn cut(&self, nth: usize) {
+        self.servers[nth].network.cut();
+    }
+
+    /// Mends what [`Fleet::cut`] did.
+    pub(super) fn mend(&self, nth: usize) {
+        self.servers[nth].network.mend();
     }
 
     async fn execute(&self, statement: &str) -> Result<(), Fault> {
@@ -142,19 +187,23 @@ impl Fleet {
         std::fs::create_dir_all(&home)?;
         let log = File::options().create(true).append(true).open(self.log(nth))?;
         let address = format!("127.0.0.1:{}", self.servers[nth].port);
+        let ports = self.ports(nth);
         let child = Command::new(&self.settings.binary)
             .args(["serve", "--fleet", "--addr", &address])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &home)
-            .env("IBID_STORE_URL", self.database())
+            .env(
+                "IBID_STORE_URL",
+                format!("postgres://postgres@127.0.0.1:{}/{}", ports.postgres, self.scene),
+            )
             .env("IBID_PAGES_URL", format!("s3://pages/{}", self.scene))
-            .env("AWS_ENDPOINT", self.seaweed.endpoint())
+            .env("AWS_ENDPOINT", format!("http://127.0.0.1:{}", ports.seaweed))
             .env("AWS_ALLOW_HTTP", "true")
             .env("AWS_REGION", "us-east-1")
             .env("AWS_ACCESS_KEY_ID", SeaweedServer::ACCESS_KEY)
             .env("AWS_SECRET_ACCESS_KEY", SeaweedServer::SECRET_KEY)
-            .env("IBID_FLEET_ADDRESS", format!("http://127.0.0.1:{}", self.temporal.port()))
+            .env("IBID_FLEET_ADDRESS", format!("http://127.0.0.1:{}", ports.temporal))
             .env("IBID_FLEET_TASK_QUEUE", &self.scene)
             .env("IBID_SERVE_CONCURRENCY", self.settings.slots.to_string())
             .env("IBID_SERVE_QUEUE", "10000")
@@ -163,7 +212,7 @@ impl Fleet {
             .env("IBID_PRICE", "1/2")
             .env("IBID_MODEL_CONCURRENCY", self.settings.model_calls.to_string())
             .env("OPENAI_API_KEY", "sk-test")
-            .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", self.addresses.model_port))
+            .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", ports.model))
             .env("SEARXNG_URL", format!("http://127.0.0.1:{}/searxng", self.addresses.web_port))
             .env("IBID_ALLOW_NET", "127.0.0.0/8")
             .env("IBID_LOOKUPS", "false")
@@ -178,6 +227,17 @@ impl Fleet {
             .spawn()?;
         self.servers[nth].child = Some(child);
         Ok(())
+    }
+
+    fn ports(&self, nth: usize) -> NetworkPorts {
+        let server = &self.servers[nth];
+        server.ports.unwrap_or(NetworkPorts {
+            own: server.port,
+            postgres: self.postgres.port(),
+            temporal: self.temporal.port(),
+            seaweed: self.seaweed.port(),
+            model: self.addresses.model_port,
+        })
     }
 
     fn log(&self, nth: usize) -> PathBuf {
@@ -228,7 +288,7 @@ impl Fleet {
     }
 
     pub(super) fn url(&self, nth: usize, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.servers[nth % self.servers.len()].port)
+        format!("http://127.0.0.1:{}{path}", self.ports(nth % self.servers.len()).own)
     }
 
     pub(super) fn kill(&mut self, machine: Machine) -> Result<(), Fault> {
@@ -263,6 +323,20 @@ impl Fleet {
         }
         Ok(ended)
     }
+}
+
+/// Waits until SeaweedFS answers, which refuses who has no key.
+async fn wait_for_objects(client: &reqwest::Client, port: u16) -> Result<(), Fault> {
+    let url = format!("http://127.0.0.1:{port}/");
+    for _ in 0..120 {
+        if let Ok(response) = client.get(&url).send().await
+            && response.status() == reqwest::StatusCode::FORBIDDEN
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    Err("SeaweedFS does not answer within 30 s".into())
 }
 
 /// Clock ticks in a second, as Linux reports times to programs.

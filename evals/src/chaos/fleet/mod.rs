@@ -2,13 +2,14 @@
 //!
 //! The same questions are asked twice: on a fleet that is left alone, and on one of which a random machine is killed at intervals
 //! and started again. Then the store is read by SQL and held against what the model and the followers saw, and the reports of
-//! both are compared byte for byte.
+//! both are compared byte for byte. With `--cut`, a third fleet loses the network of one server for so many seconds.
 //!
-//! `evals chaos --fleet [--ibid PATH] [--runs N] [--servers N] [--slots N] [--calls N] [--every SECONDS] [--seed N] [--idle N]`
+//! `evals chaos --fleet [--ibid PATH] [--runs N] [--servers N] [--slots N] [--calls N] [--every SECONDS] [--seed N] [--idle N] [--cut SECONDS]`
 mod follower;
 mod left;
 mod machines;
 mod model_server;
+mod network;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use sqlx::Connection as _;
 
 use super::check::{self, Breach, Invariant};
 use super::left::Left;
@@ -33,7 +33,7 @@ use model_server::{Asked, ModelServer};
 /// How long the runs of a scene may take together, a run.
 const PATIENCE_PER_RUN: Duration = Duration::from_secs(4);
 /// The least for all of them.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Requests for runs at the same time.
 const CLIENTS: usize = 16;
 
@@ -50,6 +50,7 @@ pub(in crate::chaos) fn run(args: &[String]) -> Outcome {
         every: Duration::from_secs(number(args, "--every", 5)? as u64),
         seed: number(args, "--seed", 1)? as u64,
         idle: number(args, "--idle", 0)?,
+        cut: Duration::from_secs(number(args, "--cut", 0)? as u64),
     };
     // Another measurement of this process may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -64,12 +65,32 @@ pub(in crate::chaos) fn run(args: &[String]) -> Outcome {
     }
 }
 
+/// What happens to a fleet while it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disturbance {
+    None,
+    Kills,
+    Cut,
+}
+
+impl Disturbance {
+    fn name(self) -> &'static str {
+        match self {
+            Disturbance::None => "calm",
+            Disturbance::Kills => "killed",
+            Disturbance::Cut => "cut",
+        }
+    }
+}
+
 struct Plan {
     runs: usize,
     every: Duration,
     seed: u64,
     /// Followers of a run that waits, in a scene of their own.
     idle: usize,
+    /// How long a server loses its network, in a scene of its own.
+    cut: Duration,
 }
 
 /// What came of the questions in one scene.
@@ -100,24 +121,28 @@ impl Plan {
         let addresses = Addresses { web_port: web.port, model_port: model.port };
         let calls = settings.model_calls;
         let mut fleet = Fleet::start(settings, addresses).await?;
-        fleet.set("calm").await?;
-        let calm = self.scene(&mut fleet, &model, "calm").await?;
+        fleet.set("calm", false).await?;
+        let calm = self.scene(&mut fleet, &model, Disturbance::None).await?;
         calm.print(calls);
         if self.idle > 0 {
             self.watch(&fleet).await?;
         }
         let mut breaches = calm.judge(&web.state().books, calls);
-        fleet.set("killed").await?;
-        let killed = self.scene(&mut fleet, &model, "killed").await?;
-        killed.print(calls);
-        breaches.extend(killed.judge(&web.state().books, calls));
-        let differing =
-            calm.reports.iter().zip(&killed.reports).filter(|(calm, killed)| calm != killed);
-        let differing = differing.count();
-        println!("reports equal byte for byte: {} of {}", self.runs - differing, self.runs);
-        if differing > 0 {
-            let text = format!("{differing} reports are not those without kills");
-            breaches.push((Invariant::Agreement, text));
+        for disturbance in [Disturbance::Kills, Disturbance::Cut] {
+            if disturbance == Disturbance::Cut && self.cut.is_zero() {
+                continue;
+            }
+            fleet.set(disturbance.name(), disturbance == Disturbance::Cut).await?;
+            let scene = self.scene(&mut fleet, &model, disturbance).await?;
+            scene.print(calls);
+            breaches.extend(scene.judge(&web.state().books, calls));
+            let pairs = calm.reports.iter().zip(&scene.reports);
+            let differing = pairs.filter(|(calm, other)| calm != other).count();
+            println!("  reports equal byte for byte: {} of {}", self.runs - differing, self.runs);
+            if differing > 0 {
+                let text = format!("{differing} reports are not those of the fleet left alone");
+                breaches.push((Invariant::Agreement, text));
+            }
         }
         Ok(breaches)
     }
@@ -130,13 +155,14 @@ impl Plan {
         &self,
         fleet: &mut Fleet,
         model: &Arc<ModelServer>,
-        name: &'static str,
+        disturbance: Disturbance,
     ) -> Result<Scene, Fault> {
         std::mem::take(&mut *model.books());
         let began = Instant::now();
         let followers = reqwest::Client::builder().no_proxy().build()?;
         let urls = fleet.urls();
         let (client, runs) = (fleet.client.clone(), self.runs);
+        let urls_count = urls.len();
         let (asking_urls, following_urls) = (urls.clone(), urls);
         let working = tokio::spawn(async move {
             let one = |nth: usize| {
@@ -144,8 +170,7 @@ impl Plan {
                 let (followers, following) = (followers.clone(), following_urls.clone());
                 async move {
                     let run = ask(&client, &urls, nth).await;
-                    let follow =
-                        follower::follow(followers, following, nth + 1, run.clone());
+                    let follow = follower::follow(followers, following, nth + 1, run.clone());
                     (run, tokio::spawn(follow))
                 }
             };
@@ -159,16 +184,18 @@ impl Plan {
         let mut killer = Killer::new(self.seed, self.every);
         let (runs, followed) = tokio::select! {
             ended = working => ended?,
-            fault = killer.kill_for_ever(fleet, name == "killed") => return Err(fault),
+            fault = self.disturb(disturbance, &mut killer, fleet) => return Err(fault),
             () = tokio::time::sleep(timeout) => {
-                return Err(format!("not every run ended within {} s", timeout.as_secs()).into());
+                let said: Vec<String> = (0..urls_count).map(|nth| fleet.said(nth)).collect();
+                let what = format!("not every run ended within {} s", timeout.as_secs());
+                return Err(format!("{what}; the servers said: {}", said.join("\n")).into());
             }
         };
         let seconds = began.elapsed().as_secs_f64();
         killer.mend(fleet).await?;
         let followed = followed.into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut scene = Scene {
-            name,
+            name: disturbance.name(),
             seconds,
             runs,
             reports: Vec::new(),
@@ -184,6 +211,21 @@ impl Plan {
         scene.take_books(model);
         scene.read(fleet).await?;
         Ok(scene)
+    }
+
+    /// Disturbs the fleet for as long as it works. Returns what went wrong.
+    async fn disturb(&self, how: Disturbance, killer: &mut Killer, fleet: &mut Fleet) -> Fault {
+        match how {
+            Disturbance::None => {}
+            Disturbance::Kills => return killer.kill_for_ever(fleet).await,
+            Disturbance::Cut => {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                fleet.cut(0);
+                tokio::time::sleep(self.cut).await;
+                fleet.mend(0);
+            }
+        }
+        std::future::pending().await
     }
 
     /// Measures what followers of a run cost in which nothing happens.
@@ -239,7 +281,7 @@ async fn ask(client: &reqwest::Client, urls: &[String], nth: usize) -> String {
 
 fn run_id(bytes: &[u8]) -> Option<String> {
     let body: Value = serde_json::from_slice(bytes).ok()?;
-    body["run_id"].as_str().map(str::to_owned)
+    body["id"].as_str().map(str::to_owned)
 }
 
 /// A request with JSON.
@@ -269,10 +311,7 @@ impl Killer {
     }
 
     /// Returns what went wrong.
-    async fn kill_for_ever(&mut self, fleet: &mut Fleet, kills: bool) -> Fault {
-        if !kills {
-            return std::future::pending().await;
-        }
+    async fn kill_for_ever(&mut self, fleet: &mut Fleet) -> Fault {
         loop {
             if let Err(fault) = self.kill_one(fleet).await {
                 return fault;
@@ -319,10 +358,11 @@ impl Scene {
     }
 
     async fn read(&mut self, fleet: &Fleet) -> Result<(), Fault> {
-        let mut connection = sqlx::PgConnection::connect(&fleet.database()).await?;
+        let mut connection = left::connect(&fleet.database()).await?;
         let mut objects = BTreeMap::new();
         for key in left::object_keys(&mut connection).await? {
-            let response = fleet.client.get(format!("{}/{key}", fleet.objects_url())).send().await?;
+            let response =
+                fleet.client.get(format!("{}/{key}", fleet.objects_url())).send().await?;
             let page: Value = serde_json::from_slice(&response.error_for_status()?.bytes().await?)?;
             objects.insert(key, page);
         }
@@ -344,7 +384,7 @@ impl Scene {
     }
 
     fn print(&self, calls: usize) {
-        let ended = self.lefts.iter().filter(|left| left.row["status"] == "completed").count();
+        let ended = self.lefts.iter().filter(|left| is_completed(left)).count();
         println!(
             "{}: {} runs, {ended} completed in {:.0} s; {} calls to the model",
             self.name,
@@ -354,7 +394,10 @@ impl Scene {
         );
         let kills: Vec<String> =
             self.kills.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        println!("  killed: {}", if kills.is_empty() { "none".to_owned() } else { kills.join(", ") });
+        println!(
+            "  killed: {}",
+            if kills.is_empty() { "none".to_owned() } else { kills.join(", ") }
+        );
         let again: i64 = self.steps().map(|step| step.sent - 1).sum();
         println!("  calls sent again because no answer was stored: {again}");
         println!(
@@ -389,7 +432,7 @@ impl Scene {
             breaches.extend(check::in_store(left));
             breaches.extend(check::served(left, books));
             breaches.extend(followed.breach().map(|text| (Invariant::Agreement, text)));
-            if left.row["status"] != "completed" {
+            if !is_completed(left) {
                 let text = format!("a run ended as {}", left.row["status"]);
                 breaches.push((Invariant::Resumable, text));
             }
@@ -424,10 +467,12 @@ impl Scene {
                 continue;
             };
             if times.len() as i64 > *counted {
-                let text = format!("a call was sent {} times, by the journal {counted}", times.len());
+                let text =
+                    format!("a call was sent {} times, by the journal {counted}", times.len());
                 breaches.push((Invariant::Repeats, text));
             }
-            let answered = self.answered.iter().find(|it| steps.iter().all(|step| it.1.contains(step)));
+            let answered =
+                self.answered.iter().find(|it| steps.iter().all(|step| it.1.contains(step)));
             let is_later = |at: &Instant| answered.is_some_and(|answered| *at > answered.0);
             if times.iter().any(is_later) {
                 breaches.push((Invariant::Repeats, "an answered call was sent again".to_owned()));
@@ -435,6 +480,11 @@ impl Scene {
         }
         breaches
     }
+}
+
+/// Whether a run has a report: it looked as often as it may, or found enough.
+fn is_completed(left: &Left) -> bool {
+    ["completed", "max_iterations_reached"].iter().any(|status| left.row["status"] == *status)
 }
 
 /// The messages of a prompt in the journal, as the model got them.

@@ -85,7 +85,8 @@ impl ModelServer {
 
     fn reply(&self, request: &Value) -> (&'static str, String) {
         let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let texts: Vec<&str> = messages.iter().filter_map(|it| it["content"].as_str()).collect();
+        let user = messages.iter().filter(|it| it["role"] != "system");
+        let texts: Vec<&str> = user.filter_map(|it| it["content"].as_str()).collect();
         let schema = &request["response_format"]["json_schema"]["name"];
         let purpose = schema.as_str().unwrap_or_default();
         let key = texts.join("\n");

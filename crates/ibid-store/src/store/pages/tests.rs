@@ -269,7 +269,7 @@ mod in_s3 {
     #[ignore = "needs SeaweedFS"]
     async fn pages_are_stored_verified_and_swept() {
         let (dir, server) = (tempfile::tempdir().unwrap(), SeaweedServer::start().unwrap());
-        let endpoint = server.endpoint();
+        let endpoint = format!("http://127.0.0.1:{}", server.port());
         // 32 zero bytes.
         let key = format!("{}=", "A".repeat(43));
         let open_with = |secret: &str, encryption: &[(&str, &str)]| {

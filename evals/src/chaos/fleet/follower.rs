@@ -8,6 +8,8 @@ use futures_util::StreamExt as _;
 pub(super) struct Arrival {
     pub(super) seq: u64,
     pub(super) at: f64,
+    /// When the connection was made on which it came, Unix seconds.
+    pub(super) connected_at: f64,
 }
 
 /// What a follower saw of a run.
@@ -62,15 +64,16 @@ pub(super) async fn follow(
 async fn read_stream(response: reqwest::Response, followed: &mut Followed) {
     let mut body = response.bytes_stream();
     let mut text = Vec::new();
+    let connected_at = unix_seconds();
     while let Some(Ok(bytes)) = body.next().await {
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let at = unix_seconds();
         text.extend_from_slice(&bytes);
         while let Some(end) = text.windows(2).position(|window| window == b"\n\n") {
             let message: Vec<u8> = text.drain(..end + 2).collect();
             let message = String::from_utf8_lossy(&message);
             let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
             if let Some(seq) = field("id:").and_then(|id| id.trim().parse().ok()) {
-                followed.arrivals.push(Arrival { seq, at });
+                followed.arrivals.push(Arrival { seq, at, connected_at });
             }
             let ends = ["run.completed", "run.failed", "run.cancelled"];
             followed.ended |= field("event:").is_some_and(|name| ends.contains(&name.trim()));
@@ -79,4 +82,8 @@ async fn read_stream(response: reqwest::Response, followed: &mut Followed) {
             return;
         }
     }
+}
+
+fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }

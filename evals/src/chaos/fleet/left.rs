@@ -73,6 +73,16 @@ pub(super) async fn answered_calls(url: &str) -> Result<BTreeSet<(String, String
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
+/// The sessions of servers at the database.
+pub(super) async fn sessions(url: &str) -> Result<i64, Fault> {
+    let mut connection = connect(url).await?;
+    let count = "select count(*) from pg_stat_activity
+        where application_name = 'ibid' and datname = current_database()";
+    let sessions = sqlx::query_scalar(count).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(sessions)
+}
+
 /// When each event was committed, Unix seconds, by run and number.
 pub(super) async fn commit_times(
     connection: &mut PgConnection,

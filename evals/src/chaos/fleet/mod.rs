@@ -106,6 +106,8 @@ struct Scene {
     /// What was answered when something was killed: when, run and key.
     answered: Vec<(Instant, BTreeSet<(String, String)>)>,
     kills: BTreeMap<String, usize>,
+    /// Sessions of all servers at the database, counted in the scene without kills.
+    most_sessions: i64,
     /// Seconds from the commit of an event to its arrival.
     latencies: Vec<f64>,
     most_in_flight: usize,
@@ -204,6 +206,7 @@ impl Plan {
             asked: Vec::new(),
             answered: killer.answered,
             kills: killer.kills,
+            most_sessions: killer.most_sessions,
             latencies: Vec::new(),
             most_in_flight: 0,
             use_of_calls: 0.0,
@@ -216,7 +219,7 @@ impl Plan {
     /// Disturbs the fleet for as long as it works. Returns what went wrong.
     async fn disturb(&self, how: Disturbance, killer: &mut Killer, fleet: &mut Fleet) -> Fault {
         match how {
-            Disturbance::None => {}
+            Disturbance::None => return killer.count_sessions(fleet).await,
             Disturbance::Kills => return killer.kill_for_ever(fleet).await,
             Disturbance::Cut => {
                 tokio::time::sleep(Duration::from_secs(5)).await;
@@ -230,9 +233,10 @@ impl Plan {
 
     /// Measures what followers of a run cost in which nothing happens.
     async fn watch(&self, fleet: &Fleet) -> Result<(), Fault> {
-        let body = json!({"question": Plan::question(self.runs), "approve": true});
+        let body = json!({"question": Plan::question(self.runs), "plan": "require_approval"});
         let response = fleet.client.post(fleet.url(0, "/v1/runs")).json_body(&body).send().await?;
-        let run = run_id(&response.bytes().await?).ok_or("no run was accepted")?;
+        let answer = response.bytes().await?;
+        let run = run_id(&answer).ok_or_else(|| String::from_utf8_lossy(&answer).into_owned())?;
         tokio::time::sleep(Duration::from_secs(10)).await;
         let span = Duration::from_secs(30);
         let share = |before: f64, after: f64| (after - before) / span.as_secs_f64();
@@ -302,12 +306,25 @@ struct Killer {
     away: Option<Machine>,
     kills: BTreeMap<String, usize>,
     answered: Vec<(Instant, BTreeSet<(String, String)>)>,
+    /// Sessions of the servers at the database.
+    most_sessions: i64,
 }
 
 impl Killer {
     fn new(seed: u64, every: Duration) -> Killer {
         let (kills, answered) = (BTreeMap::new(), Vec::new());
-        Killer { chance: Chance(seed), every, away: None, kills, answered }
+        Killer { chance: Chance(seed), every, away: None, kills, answered, most_sessions: 0 }
+    }
+
+    /// Kills nothing, and counts the sessions at the database every second. Returns what went wrong.
+    async fn count_sessions(&mut self, fleet: &Fleet) -> Fault {
+        loop {
+            match left::sessions(&fleet.database()).await {
+                Ok(sessions) => self.most_sessions = self.most_sessions.max(sessions),
+                Err(fault) => return fault,
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
     }
 
     /// Returns what went wrong.
@@ -372,7 +389,8 @@ impl Scene {
         let commits = left::commit_times(&mut connection).await?;
         for (run, followed) in self.runs.iter().zip(&self.followed) {
             let latency = |arrival: &follower::Arrival| {
-                commits.get(&(run.clone(), arrival.seq)).map(|commit| arrival.at - commit)
+                let commit = *commits.get(&(run.clone(), arrival.seq))?;
+                (commit > arrival.connected_at).then_some(arrival.at - commit)
             };
             self.latencies.extend(followed.arrivals.iter().filter_map(latency));
         }
@@ -398,6 +416,12 @@ impl Scene {
             "  killed: {}",
             if kills.is_empty() { "none".to_owned() } else { kills.join(", ") }
         );
+        if self.most_sessions > 0 {
+            println!(
+                "  most sessions at the database, all servers together: {}",
+                self.most_sessions
+            );
+        }
         let again: i64 = self.steps().map(|step| step.sent - 1).sum();
         println!("  calls sent again because no answer was stored: {again}");
         println!(

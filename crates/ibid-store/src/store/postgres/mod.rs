@@ -1,7 +1,7 @@
 //! The store on a PostgreSQL server, for any number of machines at once.
 //!
-//! When a call has returned, its write is committed on the server. A few connections write in group commits, and all writes
-//! of a run go through the same one; other connections read. When the server goes away for a moment the store waits for
+//! When a call has returned, its write is committed on the server. One connection writes to runs, in group commits, and
+//! one to accounts; others read. When the server goes away for a moment the store waits for
 //! it, and loses or repeats nothing. Row-level security keeps the rows of owners apart, whatever a statement asks for.
 mod call_places;
 mod commit;
@@ -11,7 +11,6 @@ mod open;
 pub(super) mod session;
 mod wakeups;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -33,11 +32,11 @@ pub use call_places::PostgresCallPlaces;
 pub use locks::PostgresLocks;
 pub use wakeups::PostgresWakeups;
 
-/// The number of connections that write to runs.
-const WRITERS: usize = 4;
+/// The writer of runs. What waits for it is committed together, so that more connections would commit no more.
+const RUN_WRITER: usize = 0;
 
-/// The writer after those: decisions on spending are made one after the other, and no write to a run waits for them.
-const ACCOUNT_WRITER: usize = WRITERS;
+/// The writer beside it: decisions on spending are made one after the other, and no write to a run waits for them.
+const ACCOUNT_WRITER: usize = 1;
 
 /// The store on a server, in the schema `ibid` of a database.
 pub type PostgresStore = SqlStore<PostgresBackend>;
@@ -57,8 +56,8 @@ pub struct PostgresBackend {
 }
 
 struct WriterPool {
-    /// One queue for each writer; the last is that of [`ACCOUNT_WRITER`].
-    queues: Vec<WriteQueue>,
+    /// Those of [`RUN_WRITER`] and [`ACCOUNT_WRITER`].
+    queues: [WriteQueue; 2],
     // Owned so that the writers end when the last clone of the store is dropped.
     _tasks: JoinSet<()>,
 }
@@ -74,12 +73,11 @@ impl SqlStore<PostgresBackend> {
         let unrestricted_readers = access.unrestricted_readers();
         let wakeups = Arc::new(PostgresWakeups::new(unrestricted_readers.clone()));
         let mut tasks = JoinSet::new();
-        let queues = (0..=ACCOUNT_WRITER).map(|_| {
+        let queues = [RUN_WRITER, ACCOUNT_WRITER].map(|_| {
             let (queue, inbox) = mpsc::channel(QUEUE_LENGTH);
             tasks.spawn(commit::serve(access.clone(), wakeups.shared(), inbox));
             queue
         });
-        let queues = queues.collect();
         Ok(SqlStore::unscoped(PostgresBackend {
             fence: None,
             unrestricted_readers,
@@ -117,16 +115,12 @@ impl PostgresBackend {
     }
 }
 
-/// The writer for `write`: that of accounts, or the one of its run.
+/// The writer for `write`.
 fn writer_of(write: &WriteOp) -> usize {
     if write.concerns_account() {
         return ACCOUNT_WRITER;
     }
-    write.run().map_or(0, |run| {
-        let mut hasher = DefaultHasher::new();
-        run.hash(&mut hasher);
-        hasher.finish() as usize % WRITERS
-    })
+    RUN_WRITER
 }
 
 #[async_trait]
@@ -160,7 +154,7 @@ impl Backend for PostgresBackend {
 
     async fn drain(&self) -> Result<()> {
         let scope = OwnerScope::default();
-        for writer in 0..=ACCOUNT_WRITER {
+        for writer in [RUN_WRITER, ACCOUNT_WRITER] {
             self.submit_to(writer, &scope, WriteOp::Barrier).await?;
         }
         Ok(())

@@ -27,8 +27,12 @@ const MIGRATIONS: &[&str] = &[
 /// The oldest major version of PostgreSQL with all features in use, `security_invoker` views among them.
 const OLDEST_SERVER: i32 = 15;
 
-/// The number of connections that read, for each kind of session.
-const READERS: u32 = 8;
+/// The number of connections that read all rows, the one that listens for changes among them. With the [`OWNER_READERS`], the
+/// writers and the one that holds locks a process has 8.
+const READERS: u32 = 3;
+
+/// The number of connections that read the rows of an owner.
+const OWNER_READERS: u32 = 2;
 
 /// How long to wait for a free connection that reads.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -112,7 +116,7 @@ impl PostgresAccess {
     fn pool(&self, unrestricted: bool) -> PgPool {
         let role = self.role;
         PgPoolOptions::new()
-            .max_connections(READERS)
+            .max_connections(if unrestricted { READERS } else { OWNER_READERS })
             .acquire_timeout(ACQUIRE_TIMEOUT)
             // A read is tried again when the connection turns out to be dead.
             .test_before_acquire(false)

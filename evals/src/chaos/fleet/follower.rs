@@ -87,3 +87,21 @@ async fn read_stream(response: reqwest::Response, followed: &mut Followed) {
 fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_missed_or_seen_twice_is_told() {
+        let followed = |seqs: &[u64], ended| {
+            let arrival = |seq: &u64| Arrival { seq: *seq, at: 0.0, connected_at: 0.0 };
+            Followed { arrivals: seqs.iter().map(arrival).collect(), reconnects: 0, ended }
+        };
+        assert_eq!(followed(&[1, 2, 3], true).breach(), None);
+        for wrong in [&[1, 3][..], &[1, 2, 2], &[2, 3], &[1, 3, 2]] {
+            assert!(followed(wrong, true).breach().is_some(), "{wrong:?}");
+        }
+        assert!(followed(&[1, 2], false).breach().is_some());
+    }
+}

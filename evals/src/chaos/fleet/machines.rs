@@ -206,6 +206,8 @@ impl Fleet {
             .env("IBID_FLEET_ADDRESS", format!("http://127.0.0.1:{}", ports.temporal))
             .env("IBID_FLEET_TASK_QUEUE", &self.scene)
             .env("IBID_SERVE_CONCURRENCY", self.settings.slots.to_string())
+            // By whatever port: one that can be cut is reached by another.
+            .env("IBID_SERVE_HOSTS", "127.0.0.1")
             .env("IBID_SERVE_QUEUE", "10000")
             .env("IBID_SERVE_QUEUE_EACH", "10000")
             .env("IBID_MODEL", "openai:m-1")

@@ -10,6 +10,7 @@ mod left;
 mod machines;
 mod model_server;
 mod network;
+mod repeats;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,9 +57,6 @@ pub(in crate::chaos) fn run(args: &[String]) -> Outcome {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let breaches = runtime.block_on(plan.play(settings))?;
-    for (invariant, text) in breaches.iter().take(20) {
-        println!("- {}: {text}", invariant.text());
-    }
     match breaches.len() {
         0 => Ok(Measured::new(plan.runs, "runs")),
         count => Err(format!("{count} invariants do not hold").into()),
@@ -104,15 +102,15 @@ struct Scene {
     lefts: Vec<Left>,
     asked: Vec<Asked>,
     /// What was answered when something was killed: when, run and key.
-    answered: Vec<(Instant, BTreeSet<(String, String)>)>,
+    answered: Vec<repeats::Answered>,
     kills: BTreeMap<String, usize>,
     /// Sessions of all servers at the database, counted in the scene without kills.
     most_sessions: i64,
     /// Seconds from the commit of an event to its arrival.
     latencies: Vec<f64>,
     most_in_flight: usize,
-    /// The share of the time in which half of the runs had begun and not ended, and no call more was allowed.
-    use_of_calls: f64,
+    /// Calls in flight on average, without the begin and the end of the scene.
+    mean_in_flight: f64,
 }
 
 impl Plan {
@@ -209,7 +207,7 @@ impl Plan {
             most_sessions: killer.most_sessions,
             latencies: Vec::new(),
             most_in_flight: 0,
-            use_of_calls: 0.0,
+            mean_in_flight: 0.0,
         };
         scene.take_books(model);
         scene.read(fleet).await?;
@@ -305,7 +303,7 @@ struct Killer {
     every: Duration,
     away: Option<Machine>,
     kills: BTreeMap<String, usize>,
-    answered: Vec<(Instant, BTreeSet<(String, String)>)>,
+    answered: Vec<repeats::Answered>,
     /// Sessions of the servers at the database.
     most_sessions: i64,
 }
@@ -366,12 +364,9 @@ impl Killer {
 impl Scene {
     fn take_books(&mut self, model: &ModelServer) {
         let books = std::mem::take(&mut *model.books());
-        self.asked = books.asked;
         self.most_in_flight = books.most_in_flight;
-        let total: f64 = books.time_at.values().map(Duration::as_secs_f64).sum();
-        let used: f64 =
-            books.time_at.iter().map(|(calls, time)| *calls as f64 * time.as_secs_f64()).sum();
-        self.use_of_calls = used / total;
+        self.mean_in_flight = books.mean_in_flight();
+        self.asked = books.asked;
     }
 
     async fn read(&mut self, fleet: &Fleet) -> Result<(), Fault> {
@@ -423,10 +418,14 @@ impl Scene {
             );
         }
         let again: i64 = self.steps().map(|step| step.sent - 1).sum();
-        println!("  calls sent again because no answer was stored: {again}");
+        let distinct: BTreeSet<&str> = self.asked.iter().map(|asked| &*asked.key).collect();
+        println!(
+            "  calls begun again because no answer was stored: {again}; received twice by the model: {}",
+            self.asked.len() - distinct.len()
+        );
         println!(
             "  most calls in flight {} of {calls}, on average {:.1}",
-            self.most_in_flight, self.use_of_calls
+            self.most_in_flight, self.mean_in_flight
         );
         let at = |share: f64| {
             let nth = (self.latencies.len() as f64 * share) as usize;
@@ -446,7 +445,16 @@ impl Scene {
         steps.filter(|step| step.door.starts_with("model:"))
     }
 
+    /// Prints what does not hold, and returns it.
     fn judge(&self, books: &Books, calls: usize) -> Vec<Breach> {
+        let breaches = self.breaches(books, calls);
+        for (invariant, text) in breaches.iter().take(20) {
+            println!("- {}: {text}", invariant.text());
+        }
+        breaches
+    }
+
+    fn breaches(&self, books: &Books, calls: usize) -> Vec<Breach> {
         let mut breaches = Vec::new();
         let distinct: BTreeSet<&String> = self.runs.iter().collect();
         if distinct.len() != self.runs.len() {
@@ -461,46 +469,14 @@ impl Scene {
                 breaches.push((Invariant::Resumable, text));
             }
         }
-        breaches.extend(self.repeats());
+        breaches.extend(repeats::repeats(
+            self.runs.iter().zip(&self.lefts),
+            &self.asked,
+            &self.answered,
+        ));
         if self.most_in_flight > calls {
             let text = format!("{} calls in flight of {calls}", self.most_in_flight);
             breaches.push((Invariant::Spend, text));
-        }
-        breaches
-    }
-
-    /// Calls that were sent more often than the journal says, or after they were answered.
-    fn repeats(&self) -> Vec<Breach> {
-        let mut breaches = Vec::new();
-        let mut journal: BTreeMap<String, (i64, BTreeSet<(String, String)>)> = BTreeMap::new();
-        for (run, left) in self.runs.iter().zip(&self.lefts) {
-            for step in left.steps.iter().filter(|step| step.door.starts_with("model:")) {
-                let entry = journal.entry(prompt_text(&step.asked)).or_default();
-                entry.0 += step.sent;
-                entry.1.insert((run.clone(), step.key.clone()));
-            }
-        }
-        let mut sent: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
-        for asked in &self.asked {
-            sent.entry(&asked.key).or_default().push(asked.at);
-        }
-        for (prompt, times) in sent {
-            let Some((counted, steps)) = journal.get(prompt) else {
-                let text = format!("`{prompt:.80}` was sent and is not in the journal");
-                breaches.push((Invariant::Agreement, text));
-                continue;
-            };
-            if times.len() as i64 > *counted {
-                let text =
-                    format!("a call was sent {} times, by the journal {counted}", times.len());
-                breaches.push((Invariant::Repeats, text));
-            }
-            let answered =
-                self.answered.iter().find(|it| steps.iter().all(|step| it.1.contains(step)));
-            let is_later = |at: &Instant| answered.is_some_and(|answered| *at > answered.0);
-            if times.iter().any(is_later) {
-                breaches.push((Invariant::Repeats, "an answered call was sent again".to_owned()));
-            }
         }
         breaches
     }
@@ -509,13 +485,6 @@ impl Scene {
 /// Whether a run has a report: it looked as often as it may, or found enough.
 fn is_completed(left: &Left) -> bool {
     ["completed", "max_iterations_reached"].iter().any(|status| left.row["status"] == *status)
-}
-
-/// The messages of a prompt in the journal, as the model got them.
-fn prompt_text(asked: &Value) -> String {
-    let messages = asked["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts: Vec<&str> = messages.iter().filter_map(|it| it["text"].as_str()).collect();
-    texts.join("\n")
 }
 
 /// The report of a run, from any server that is ready.

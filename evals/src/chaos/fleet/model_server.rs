@@ -1,5 +1,4 @@
 //! A model server over HTTP, in OpenAI's form, that takes its time and keeps books.
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,18 +26,31 @@ pub(super) struct ModelBooks {
     /// Requests being answered.
     in_flight: usize,
     pub(super) most_in_flight: usize,
-    /// Time spent with each number of requests in flight.
-    pub(super) time_at: BTreeMap<usize, Duration>,
-    changed: Option<Instant>,
+    /// How many are in flight from each moment on.
+    levels: Vec<(Instant, usize)>,
 }
 
 impl ModelBooks {
     fn change(&mut self, by: isize) {
-        let now = Instant::now();
-        let since = self.changed.replace(now).map_or(Duration::ZERO, |then| now - then);
-        *self.time_at.entry(self.in_flight).or_default() += since;
         self.in_flight = self.in_flight.saturating_add_signed(by);
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
+        self.levels.push((Instant::now(), self.in_flight));
+    }
+
+    /// How many were in flight on average while the middle three fifths of the requests came.
+    pub(super) fn mean_in_flight(&self) -> f64 {
+        let at = |fifths: usize| self.asked.get(self.asked.len() * fifths / 5).map(|it| it.at);
+        let (Some(from), Some(to)) = (at(1), at(4)) else {
+            return 0.0;
+        };
+        let spans = self.levels.windows(2).filter(|pair| pair[0].0 >= from && pair[1].0 <= to);
+        let (mut used, mut total) = (0.0, 0.0);
+        for pair in spans {
+            let seconds = (pair[1].0 - pair[0].0).as_secs_f64();
+            used += seconds * pair[0].1 as f64;
+            total += seconds;
+        }
+        used / total
     }
 }
 

@@ -51,3 +51,26 @@ async fn who_follows_a_run_is_told_of_its_changes_by_other_processes_and_of_no_o
     assert!(unchanged.take_changed(), "something may have been missed");
     drop(changes);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL"]
+async fn who_follows_a_run_learns_of_a_change_that_nobody_told() {
+    let url = database().await;
+    let store = Arc::new(PostgresStore::open(&url).await.unwrap());
+    let run = RunId::new(1, 1);
+    let events = log(&store, &run);
+    events.emit(note(1));
+    events.flush().await.unwrap();
+    let signal: Arc<Notify> = Arc::default();
+    let _changes = store.wakeups().subscribe(&run, Arc::clone(&signal));
+    // The listener begins, and the first look comes; then all is told.
+    let quiet = Duration::from_secs(13);
+    while tokio::time::timeout(quiet, signal.notified()).await.is_ok() {}
+    // As a process does that is killed between the commit and the notification.
+    let mut db = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("set ibid.scope = 'all'; update ibid.runs set seq = seq + 1")
+        .execute(&mut db)
+        .await
+        .unwrap();
+    told(&signal).await;
+}

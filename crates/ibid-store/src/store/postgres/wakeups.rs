@@ -1,8 +1,8 @@
 //! Tells the processes of a database which runs have changed, by LISTEN and NOTIFY.
 //!
 //! Notifications are sent after the commit, for all runs that changed within [`MIN_INTERVAL`] together: one in the transaction would
-//! take a lock that all commits of the database wait for. A process that is killed between the two leaves a notification out; the
-//! process that takes its run over sends the next.
+//! take a lock that all commits of the database wait for. A process that is killed between the two leaves a notification out:
+//! the runs that are followed are also looked at every [`LOOK_INTERVAL`], with one query for all.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,8 @@ const CHANNEL: &str = "ibid_runs";
 const MIN_INTERVAL: Duration = Duration::from_millis(40);
 /// The longest payload is 7,999 bytes; an id with a separator has at most 29.
 const MAX_IDS: usize = 250;
+/// How often the runs that are followed are looked at, in case a process was killed before it told of a change.
+const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 /// How long to wait after the server could not be reached.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -60,7 +62,8 @@ impl PostgresWakeups {
         let shared: Arc<SharedWakeups> = Arc::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(tell_changes(Arc::clone(&shared), pool.clone()));
-        tasks.spawn(listen(Arc::clone(&shared), pool));
+        tasks.spawn(listen(Arc::clone(&shared), pool.clone()));
+        tasks.spawn(look_for_untold(Arc::clone(&shared), pool));
         PostgresWakeups { shared, _tasks: tasks }
     }
 
@@ -165,6 +168,30 @@ async fn listen(shared: Arc<SharedWakeups>, pool: PgPool) {
             }
         }
         sleep(RETRY_INTERVAL).await;
+    }
+}
+
+/// Wakes the followers of the runs that have other events than at the last look, or were not followed then.
+async fn look_for_untold(shared: Arc<SharedWakeups>, pool: PgPool) {
+    let mut seen: BTreeMap<String, i64> = BTreeMap::new();
+    loop {
+        sleep(LOOK_INTERVAL).await;
+        let ids: Vec<String> =
+            shared.followed().keys().map(|run| run.as_str().to_owned()).collect();
+        seen.retain(|id, _| ids.binary_search(id).is_ok());
+        if ids.is_empty() {
+            continue;
+        }
+        let rows = sqlx::query_as("select id, seq from runs where id = any($1)").bind(&ids);
+        // When the server cannot be reached now, the next look finds them.
+        let rows: Vec<(String, i64)> = rows.fetch_all(&pool).await.unwrap_or_default();
+        for (id, seq) in rows {
+            if seen.insert(id.clone(), seq) != Some(seq)
+                && let Ok(run) = id.parse()
+            {
+                shared.wake(&run);
+            }
+        }
     }
 }
 

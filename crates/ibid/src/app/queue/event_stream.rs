@@ -15,8 +15,8 @@ use ibid_core::record::Envelope;
 /// How often the store is read for a run of another process, and for one that waits in this queue, where nobody tells of changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How often it is read where other processes tell of changes: one that is killed may not tell the last.
-const MISSED_INTERVAL: Duration = Duration::from_secs(30);
+/// How often it is read where other processes tell of changes. Of those that one did not tell, the store does.
+const MISSED_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The durable events of a run after some event, each once and in order.
 pub struct EventStream {

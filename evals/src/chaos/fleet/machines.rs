@@ -56,14 +56,14 @@ pub(super) struct Fleet {
     seaweed: SeaweedServer,
     settings: FleetSettings,
     addresses: Addresses,
-    servers: Vec<Server>,
+    servers: Vec<FleetServer>,
     /// What runs share: the name of the database, of the bucket and of the task queue.
     scene: String,
     dir: tempfile::TempDir,
     pub(super) client: reqwest::Client,
 }
 
-struct Server {
+struct FleetServer {
     child: Option<Child>,
     port: u16,
     network: Network,
@@ -83,11 +83,11 @@ struct NetworkPorts {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.servers.iter_mut().for_each(Server::kill);
+        self.servers.iter_mut().for_each(FleetServer::kill);
     }
 }
 
-impl Server {
+impl FleetServer {
     fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             // It may have ended by itself.
@@ -112,8 +112,7 @@ impl Fleet {
         let temporal = TemporalServer::start().map_err(needs)?;
         let seaweed = SeaweedServer::start().map_err(needs)?;
         let client = reqwest::Client::builder().no_proxy().timeout(CLIENT_TIMEOUT).build()?;
-        wait_for_objects(&client, seaweed.port()).await?;
-        Ok(Fleet {
+        let fleet = Fleet {
             postgres,
             temporal,
             seaweed,
@@ -123,13 +122,30 @@ impl Fleet {
             scene: String::new(),
             dir: tempfile::tempdir()?,
             client,
-        })
+        };
+        fleet.wait_for_objects().await?;
+        Ok(fleet)
+    }
+
+    /// Waits until SeaweedFS answers, which refuses who has no key, and shows its objects.
+    pub(super) async fn wait_for_objects(&self) -> Result<(), Fault> {
+        let url = format!("http://127.0.0.1:{}/", self.seaweed.port());
+        for _ in 0..120 {
+            if let Ok(response) = self.client.get(&url).send().await
+                && response.status() == reqwest::StatusCode::FORBIDDEN
+                && self.client.get(self.seaweed.files()).send().await.is_ok()
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        Err("SeaweedFS does not answer within 30 s".into())
     }
 
     /// Stops all servers of Ibid, and starts new ones that know nothing of what was before. `can_cut` says whether the network of
     /// each can be cut.
     pub(super) async fn set(&mut self, scene: &str, can_cut: bool) -> Result<(), Fault> {
-        self.servers.iter_mut().for_each(Server::kill);
+        self.servers.iter_mut().for_each(FleetServer::kill);
         self.servers.clear();
         scene.clone_into(&mut self.scene);
         self.execute(&format!("create database {scene}")).await?;
@@ -140,7 +156,7 @@ impl Fleet {
                 true => Some(self.lead(&network, port)?),
                 false => None,
             };
-            self.servers.push(Server { child: None, port, network, ports });
+            self.servers.push(FleetServer { child: None, port, network, ports });
             self.start_server(nth)?;
         }
         for nth in 0..self.servers.len() {
@@ -325,20 +341,6 @@ impl Fleet {
         }
         Ok(ended)
     }
-}
-
-/// Waits until SeaweedFS answers, which refuses who has no key.
-async fn wait_for_objects(client: &reqwest::Client, port: u16) -> Result<(), Fault> {
-    let url = format!("http://127.0.0.1:{port}/");
-    for _ in 0..120 {
-        if let Ok(response) = client.get(&url).send().await
-            && response.status() == reqwest::StatusCode::FORBIDDEN
-        {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(250)).await;
-    }
-    Err("SeaweedFS does not answer within 30 s".into())
 }
 
 /// Clock ticks in a second, as Linux reports times to programs.

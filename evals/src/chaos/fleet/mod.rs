@@ -46,7 +46,7 @@ pub(in crate::chaos) fn run(args: &[String]) -> Outcome {
         slots: number(args, "--slots", 6)?,
         model_calls: number(args, "--calls", 16)?,
     };
-    let plan = Plan {
+    let script = FleetScript {
         runs: number(args, "--runs", 300)?,
         every: Duration::from_secs(number(args, "--every", 5)? as u64),
         seed: number(args, "--seed", 1)? as u64,
@@ -56,9 +56,9 @@ pub(in crate::chaos) fn run(args: &[String]) -> Outcome {
     // Another measurement of this process may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let breaches = runtime.block_on(plan.play(settings))?;
+    let breaches = runtime.block_on(script.play(settings))?;
     match breaches.len() {
-        0 => Ok(Measured::new(plan.runs, "runs")),
+        0 => Ok(Measured::new(script.runs, "runs")),
         count => Err(format!("{count} invariants do not hold").into()),
     }
 }
@@ -81,7 +81,7 @@ impl Disturbance {
     }
 }
 
-struct Plan {
+struct FleetScript {
     runs: usize,
     every: Duration,
     seed: u64,
@@ -113,7 +113,7 @@ struct Scene {
     mean_in_flight: f64,
 }
 
-impl Plan {
+impl FleetScript {
     async fn play(&self, settings: FleetSettings) -> Result<Vec<Breach>, Fault> {
         let (orders, _) = channel();
         let web = Web::serve(Vec::new(), orders)?;
@@ -231,7 +231,8 @@ impl Plan {
 
     /// Measures what followers of a run cost in which nothing happens.
     async fn watch(&self, fleet: &Fleet) -> Result<(), Fault> {
-        let body = json!({"question": Plan::question(self.runs), "plan": "require_approval"});
+        let body =
+            json!({"question": FleetScript::question(self.runs), "plan": "require_approval"});
         let response = fleet.client.post(fleet.url(0, "/v1/runs")).json_body(&body).send().await?;
         let answer = response.bytes().await?;
         let run = run_id(&answer).ok_or_else(|| String::from_utf8_lossy(&answer).into_owned())?;
@@ -265,7 +266,7 @@ impl Plan {
 
 /// Asks the question until a server accepts it.
 async fn ask(client: &reqwest::Client, urls: &[String], nth: usize) -> String {
-    let body = json!({"question": Plan::question(nth), "effort": "quick"});
+    let body = json!({"question": FleetScript::question(nth), "effort": "quick"});
     for url in urls.iter().cycle().skip(nth) {
         let request = client.post(format!("{url}/v1/runs")).json_body(&body);
         let request = request.header("idempotency-key", format!("question-{nth}"));
@@ -372,6 +373,8 @@ impl Scene {
     async fn read(&mut self, fleet: &Fleet) -> Result<(), Fault> {
         let mut connection = left::connect(&fleet.database()).await?;
         let mut objects = BTreeMap::new();
+        // It may have been killed last.
+        fleet.wait_for_objects().await?;
         for key in left::object_keys(&mut connection).await? {
             let response =
                 fleet.client.get(format!("{}/{key}", fleet.objects_url())).send().await?;

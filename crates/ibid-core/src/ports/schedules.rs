@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::Result;
@@ -6,7 +7,7 @@ use crate::domain::{Owner, RunId};
 use crate::record::RunStatus;
 
 /// A question that is asked again at intervals.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Schedule {
     /// Its id, `s_…`.
     pub id: String,
@@ -36,6 +37,14 @@ pub struct Schedule {
     pub last_error: Option<String>,
     /// Time of creation, RFC 3339 in UTC.
     pub created_at: String,
+}
+
+impl Schedule {
+    /// The text of the question.
+    pub fn question(&self) -> &str {
+        let text = ["question", "query"].iter().find_map(|key| self.request[*key].as_str());
+        text.unwrap_or_default().trim()
+    }
 }
 
 /// A rerun that has started.

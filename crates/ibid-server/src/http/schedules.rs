@@ -15,7 +15,7 @@ use super::runs::resolve_question;
 use super::values::{invalid_value, read_body};
 use crate::request::ResearchRequest;
 use crate::request_service::{CallerService, check_schedulable};
-use crate::schedules::feed::{atom, schedule_question};
+use crate::schedules::feed::atom;
 use ibid::app::schedules::{NewSchedule, interval_text, parse_interval};
 use ibid_core::ErrorKind;
 use ibid_core::domain::RunId;
@@ -211,7 +211,7 @@ async fn find(service: &CallerService, id: &str) -> ApiResult<Schedule> {
 
 fn schedule_object(schedule: Schedule) -> ScheduleObject {
     ScheduleObject {
-        question: schedule_question(&schedule),
+        question: schedule.question().to_owned(),
         feed: format!("/v1/schedules/{}/feed.atom", schedule.id),
         id: schedule.id,
         object: "schedule",

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::feed::schedule_question;
 use super::mail;
 use super::rerun_result::RerunResult;
 use crate::request_service::RequestService;
@@ -72,7 +71,7 @@ async fn load_result(
     };
     match loaded.await {
         Err(fault) if fault.kind() == ErrorKind::NotFound => {
-            Ok(RerunResult::lost(schedule_question(schedule), fault.public_message()))
+            Ok(RerunResult::lost(schedule.question().to_owned(), fault.public_message()))
         }
         loaded => loaded,
     }

@@ -16,14 +16,14 @@ const MAX_ENTRIES: u32 = 20;
 /// When the store cannot be read.
 pub(crate) async fn atom(service: &CallerService, schedule: &Schedule) -> Result<String> {
     let reruns = service.ended_reruns(&schedule.id, MAX_ENTRIES).await?;
-    let question = schedule_question(schedule);
+    let question = schedule.question();
     let updated = reruns.first().map_or(&schedule.created_at, |rerun| &rerun.at);
     let id = xml(&schedule.id);
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
          <id>urn:ibid:schedule:{id}</id>\n<title>{}</title>\n<updated>{}</updated>\n\
          <author><name>Ibid</name></author>\n<link rel=\"self\" href=\"/v1/schedules/{id}/feed.atom\"/>\n",
-        xml(&single_line(&question)),
+        xml(&single_line(question)),
         xml(updated),
     );
     for rerun in reruns.iter().filter(|rerun| rerun.has_report) {
@@ -46,13 +46,6 @@ pub(crate) async fn atom(service: &CallerService, schedule: &Schedule) -> Result
     }
     out += "</feed>\n";
     Ok(out)
-}
-
-/// The question of a schedule.
-pub(crate) fn schedule_question(schedule: &Schedule) -> String {
-    let request = &schedule.request;
-    let text = ["question", "query"].iter().find_map(|key| request[*key].as_str());
-    text.unwrap_or_default().trim().to_owned()
 }
 
 /// Text of XML 1.0, without the characters that it cannot hold.

@@ -10,6 +10,7 @@ mod interaction;
 mod output;
 mod question;
 mod review;
+mod schedule;
 mod serve;
 mod setup;
 
@@ -26,5 +27,6 @@ pub use review::{
     BatchArgs, BatchFormat, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs,
     ShowArgs, TracesArgs,
 };
+pub use schedule::{AddScheduleArgs, NamedSchedule, ScheduleAction};
 pub use serve::{McpAction, McpArgs, ServeArgs, ViewAction, ViewArgs};
 pub use setup::{ConfigAction, DoctorArgs, ModelsAction};

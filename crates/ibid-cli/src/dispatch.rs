@@ -9,8 +9,8 @@ use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::{
     admin, approval, ask, batch, changes, check, doctor, documents, embedding_models, engines,
-    evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, serve, setup,
-    share, ssrf_check, traces, version, viewer,
+    evaluation, export, help, init, mcp_sources, plan, read_task, replay, runs, schedules, serve,
+    setup, share, ssrf_check, traces, version, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::OutputMode;
@@ -102,6 +102,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
         Command::Stats { json } => evaluation::stats(&load(&[])?, json, console),
         Command::Diff(args) => changes::diff(&args, &load(&[])?, console),
         Command::Rerun(args) => changes::rerun(&args, &load(&[])?, env, console),
+        Command::Schedule { action } => schedules::schedules(action, env, console),
         Command::Batch(args) => batch::batch(&args, &load(&args.work.flags()?)?, env, console),
         Command::Rm { runs } => runs::rm(&load(&[])?, &runs, console),
         Command::Cite { run, n, json } => runs::cite(&load(&[])?, &run, n, json, console),

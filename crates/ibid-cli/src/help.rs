@@ -12,7 +12,7 @@ use ibid_core::{Error, ErrorKind, Result};
 
 /// The commands by topic. A test checks that every command is listed once.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Ask", &["run", "answer", "evidence", "plan", "ask", "approve", "batch", "rerun"]),
+    ("Ask", &["run", "answer", "evidence", "plan", "ask", "approve", "batch", "rerun", "schedule"]),
     (
         "Runs",
         &[

@@ -42,6 +42,7 @@ mod replay;
 mod report_output;
 mod runs;
 mod runtime;
+mod schedules;
 mod serve;
 mod setup;
 mod share;

@@ -10,5 +10,6 @@ pub mod http;
 pub mod mcp;
 pub mod request;
 pub mod request_service;
+mod schedules;
 pub mod tool;
 pub mod view;

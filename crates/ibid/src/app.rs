@@ -33,6 +33,7 @@ pub mod retention;
 mod run_handle;
 mod run_worker;
 mod runs;
+pub mod schedules;
 pub mod semantic;
 pub mod sharing;
 pub mod spending;

@@ -14,6 +14,7 @@ use super::review::{
     BatchArgs, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs, ShowArgs,
     TracesArgs,
 };
+use super::schedule::ScheduleAction;
 use super::serve::{McpArgs, ServeArgs, ViewArgs};
 use super::setup::{ConfigAction, DoctorArgs, ModelsAction};
 
@@ -102,6 +103,12 @@ pub enum Command {
     Diff(DiffArgs),
     /// Ask the question of a run again today, and show what changed
     Rerun(RerunArgs),
+    /// Ask a question again at intervals, and deliver what has changed
+    Schedule {
+        /// What to do.
+        #[command(subcommand)]
+        action: ScheduleAction,
+    },
     /// Answer a file of questions, several at a time
     Batch(BatchArgs),
     /// Delete finished runs

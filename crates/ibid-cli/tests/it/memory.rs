@@ -10,9 +10,9 @@ use ibid_core::domain::{
     ResearchSettings, RunId, SupervisorSettings, Traffic, Untrusted, Vertical, Work,
 };
 use ibid_core::ports::{
-    CheckpointDecision, EventLog, FrozenClock, JournalCall, JournalCallState, PageReader,
-    Providers, Ranker, RunCommand, RunRow, SearchProvider, Steering, Store, ToolTraces,
-    TraceFilter,
+    CheckpointDecision, EndedRerun, EventLog, FrozenClock, JournalCall, JournalCallState,
+    PageReader, Providers, Ranker, RunCommand, RunRow, Schedule, Schedules, SearchProvider,
+    StartedRerun, Steering, Store, ToolTraces, TraceFilter,
 };
 use ibid_core::record::{Envelope, Event, ToolTrace, TraceSummary};
 use ibid_core::{Error, ErrorKind, Result};
@@ -245,6 +245,46 @@ impl ToolTraces for Events {
     }
     async fn remove_traces_ended_before(&self, _: &str) -> Result<()> {
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Schedules for Events {
+    async fn add_schedule(&self, _: &Schedule) -> Result<()> {
+        Ok(())
+    }
+    async fn schedule(&self, _: &str) -> Result<Option<Schedule>> {
+        Ok(None)
+    }
+    async fn schedules(&self) -> Result<Vec<Schedule>> {
+        Ok(Vec::new())
+    }
+    async fn remove_schedule(&self, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+    async fn set_schedule_paused(&self, _: &str, _: bool) -> Result<bool> {
+        Ok(false)
+    }
+    async fn set_schedule_time(&self, _: &str, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+    async fn pending_schedules(&self, _: &str) -> Result<Vec<Schedule>> {
+        Ok(Vec::new())
+    }
+    async fn record_rerun_start(&self, _: &StartedRerun) -> Result<bool> {
+        Ok(false)
+    }
+    async fn postpone_rerun(&self, _: &str, _: u64, _: &str, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+    async fn claim_delivery(&self, _: &str, _: u64, _: &str, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+    async fn record_delivery(&self, _: &EndedRerun, _: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+    async fn ended_reruns(&self, _: &str, _: u32) -> Result<Vec<EndedRerun>> {
+        Ok(Vec::new())
     }
 }
 

@@ -179,7 +179,7 @@ pub trait Accounts: Send + Sync {
     async fn has_runs(&self, user: &str) -> Result<bool>;
     /// Disables or enables a user.
     async fn set_disabled(&self, user: &str, disabled: bool) -> Result<()>;
-    /// Removes a user and their tokens. Their runs are kept.
+    /// Removes a user with their tokens and schedules. Their runs are kept.
     async fn remove_user(&self, user: &str) -> Result<()>;
     /// Adds a token.
     async fn add_token(&self, token: &ApiToken) -> Result<()>;

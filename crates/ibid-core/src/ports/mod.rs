@@ -16,6 +16,7 @@ mod pair_scorer;
 mod provider_manifest;
 mod role_models;
 mod run_wakeups;
+mod schedules;
 mod spending;
 mod store;
 mod traces;
@@ -48,6 +49,7 @@ pub use pair_scorer::{PairScorer, PairScores};
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};
 pub use run_wakeups::{RunSubscription, RunWakeups};
+pub use schedules::{EndedRerun, Schedule, Schedules, StartedRerun};
 pub use spending::{
     AcceptOutcome, AcceptRequest, AccountState, IdempotencyKey, SpendDecision, SpendRequest,
     Spending, ToolReservation,

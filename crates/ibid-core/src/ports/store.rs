@@ -8,6 +8,7 @@ use crate::domain::{Approval, Owner, Page, PageHash, RunId, Traffic, Usage, Vote
 use crate::record::{Envelope, RunStatus};
 use crate::{ErrorKind, Result};
 
+use super::schedules::Schedules;
 use super::traces::ToolTraces;
 
 /// One line of `ibid ls`.
@@ -124,7 +125,7 @@ pub enum RunCommand {
 /// `seq` order without gaps; appending an existing `seq` is an error. A store that cannot write reports it with kind
 /// `Setup` (full disk, read-only) and loses nothing.
 #[async_trait]
-pub trait Store: ToolTraces {
+pub trait Store: ToolTraces + Schedules {
     /// Appends events to a run; the first event creates it.
     async fn append(&self, run: &RunId, events: &[Envelope]) -> Result<()>;
     /// Returns the events of a run after `seq`, in order. Fails with `NotFound` for an unknown run.

@@ -23,6 +23,7 @@ mod request_log;
 mod router;
 mod run_end;
 mod runs;
+mod schedules;
 mod server;
 mod sessions;
 mod share;

@@ -154,6 +154,7 @@ fn response_content(it: &Route, name: &str) -> Value {
             "text/event-stream": {},
         }),
         (_, "Metrics") => json!({"application/openmetrics-text": {"schema": {"type": "string"}}}),
+        (_, "Atom") => json!({"application/atom+xml": {"schema": {"type": "string"}}}),
         ("/assets/style.css", _) => json!({"text/css": {"schema": {"type": "string"}}}),
         ("/assets/script.js", _) => json!({"text/javascript": {"schema": {"type": "string"}}}),
         ("/assets/icon.svg" | "/favicon.ico", _) => {

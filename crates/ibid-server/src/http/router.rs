@@ -10,8 +10,8 @@ use super::openai::{chat, models, responses};
 use super::state::ServerState;
 use super::viewer::error_pages::error_pages;
 use super::{
-    artifacts, auth, deadline, events, metrics_routes, openapi, request_log, runs, share,
-    system_routes, traces, viewer,
+    artifacts, auth, deadline, events, metrics_routes, openapi, request_log, runs, schedules,
+    share, system_routes, traces, viewer,
 };
 use crate::mcp::McpServer;
 
@@ -40,6 +40,12 @@ pub(super) fn router(server: Arc<ServerState>, agentic_search: bool) -> Router {
         .route("/v1/runs/{a}/diff/{b}", get(artifacts::diff))
         .route("/v1/traces", post(traces::create).get(traces::list))
         .route("/v1/traces/{id}", get(traces::show).post(traces::update))
+        .route("/v1/schedules", post(schedules::create).get(schedules::list))
+        .route("/v1/schedules/{id}", get(schedules::show).delete(schedules::remove))
+        .route("/v1/schedules/{id}/pause", post(schedules::pause))
+        .route("/v1/schedules/{id}/resume", post(schedules::resume))
+        .route("/v1/schedules/{id}/run", post(schedules::run_now))
+        .route("/v1/schedules/{id}/feed.atom", get(schedules::feed))
         .route("/v1/plan", post(artifacts::preview_plan))
         .route("/v1/responses", post(responses::create))
         .route("/v1/responses/{id}", get(responses::show).delete(responses::remove))

@@ -18,6 +18,7 @@ use super::viewer::run_stats::RunStatsCache;
 use super::{listen, metrics_routes, run_end, webhooks};
 use crate::request::ServedResources;
 use crate::request_service::{Caller, RequestService};
+use crate::schedules::work_on_schedules;
 use ibid::app::App;
 use ibid::app::queue::Queue;
 use ibid::app::retention::{PURGE_INTERVAL, purge_loop};
@@ -114,6 +115,7 @@ impl HttpServer {
         let service = server.requests.for_caller(Caller::operator());
         let router = router(Arc::clone(&server), service.offers_agentic_search());
         let missed = webhooks::deliver_missed(&server);
+        let schedules = work_on_schedules(&server.requests);
         // Changed settings apply to the next purge. Settings that cannot be read purge nothing.
         let keep_days = || service.load_settings(&[]).ok()?.settings.serve.keep_days;
         let rest = async || tokio::time::sleep(PURGE_INTERVAL).await;
@@ -124,6 +126,7 @@ impl HttpServer {
             () = work => {}
             () = metrics_routes::push_loop(&server) => {}
             () = missed => {}
+            () = schedules => {}
             () = purge => {}
             () = connections => {}
         }

@@ -43,6 +43,11 @@ impl Caller {
         }
     }
 
+    /// The owner of a schedule, whose reruns a server starts without a request.
+    pub(super) fn from_owner(account: Account) -> Caller {
+        Caller { token: None, ..Caller::from_account(account, String::new()) }
+    }
+
     /// An unauthenticated caller, who owns nothing.
     pub(crate) fn anonymous() -> Caller {
         Caller {

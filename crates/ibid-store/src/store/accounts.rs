@@ -157,7 +157,9 @@ impl<B: Backend> Accounts for SqlStore<B> {
         let [one, other] = RUN_TOOLS;
         let statement =
             query("delete from tool_traces where user_id = $1 and tool_name not in ($2, $3)");
-        self.change(statement.bind(user).bind(one).bind(other)).await.map(drop)
+        self.change(statement.bind(user).bind(one).bind(other)).await?;
+        let statement = query("delete from schedules where owner_user = $1").bind(user);
+        self.change(statement).await.map(drop)
     }
 
     async fn add_token(&self, token: &ApiToken) -> Result<()> {

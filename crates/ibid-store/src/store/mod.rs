@@ -1,8 +1,8 @@
 //! Runs, events, answers and pages in a database: in one SQLite file, or on a PostgreSQL server that many machines
 //! share.
 //!
-//! The statements are the same for both. `backend` has the store that both share, `runs`, `accounts` and `traces`
-//! implement the ports on it, `pages` stores and reads pages, in the database or in an object store (`page_objects`,
+//! The statements are the same for both. `backend` has the store that both share, `runs`, `accounts`, `traces` and
+//! `schedules` implement the ports on it, `pages` stores and reads pages, in the database or in an object store (`page_objects`,
 //! `object_bodies`), and `apply` does the writes. `sqlite` and `postgres` open their database and commit writes
 //! in groups; `dialect` has what else they do differently.
 mod accounts;
@@ -21,6 +21,7 @@ mod pages;
 mod postgres;
 mod queue;
 mod runs;
+mod schedules;
 mod spending;
 mod sqlite;
 mod statement;

@@ -58,6 +58,9 @@ fn expected(method: &str, path: &str) -> Option<IsolationRow> {
         ("POST", "/v1/runs/{id}/finish" | "/v1/runs/{id}/cancel" | "/v1/runs/{id}/steer") => {
             Own(409)
         }
+        ("POST", "/v1/schedules") => Known(201),
+        ("GET", "/v1/schedules") => Known(200),
+        ("POST" | "GET" | "DELETE", path) if path.starts_with("/v1/schedules/{id}") => Own(200),
         ("POST", "/v1/traces") => Known(201),
         ("GET", "/v1/traces") => Known(200),
         ("GET", "/v1/traces/{id}") => Own(200),
@@ -114,6 +117,7 @@ fn body(method: &str, path: &str, id: &str) -> Option<String> {
         "responses" => json!({"input": question, "background": true}),
         "completions" => json!({"messages": [{"role": "user", "content": question}]}),
         "mcp" => json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}),
+        "schedules" => json!({"request": {"question": question}, "every": "7d"}),
         "traces" => json!({"tool": "tidy", "input": {}}),
         "rating" => json!({"vote": "up"}),
         "answers" => json!({"answers": []}),

@@ -41,8 +41,10 @@ pub(super) const DOCUMENTED_STATUSES: &[DocumentedStatus] = &[
     documented_status(408, "The body took too long to arrive.", has_body),
     documented_status(
         409,
-        "The request conflicts with the state of the run: it has ended or has not, is not waiting for this input, has no report, or is already writing it. Or the trace has ended, or is that of a run.",
-        |it| sends_command(it) || needs_ended_run(it) || updates_trace(it),
+        "The request conflicts with the state of the run: it has ended or has not, is not waiting for this input, has no report, or is already writing it. Or the trace has ended, or is that of a run, or the schedule is paused.",
+        |it| {
+            sends_command(it) || needs_ended_run(it) || updates_trace(it) || last_part(it) == "run"
+        },
     ),
     documented_status(413, "The body is too large.", has_body),
     documented_status(415, "The content type of the body is not JSON.", has_body),
@@ -58,7 +60,7 @@ pub(super) const DOCUMENTED_STATUSES: &[DocumentedStatus] = &[
     ),
     documented_status(
         429,
-        "Too many waiting runs, orders for this run, traces that have not ended, unknown tokens or open requests. Retry-After says when to retry, if present.",
+        "Too many waiting runs, orders for this run, traces that have not ended, schedules, unknown tokens or open requests. Retry-After says when to retry, if present.",
         |_| true,
     ),
     documented_status(503, "Temporarily unavailable, or the server is not set up for it.", |_| {
@@ -82,7 +84,7 @@ fn starts_run(it: &Route) -> bool {
 
 /// Whether it accepts a question, which may follow a run and name a model.
 fn takes_question(it: &Route) -> bool {
-    starts_run(it) || it.path == "/v1/plan"
+    starts_run(it) || it.path == "/v1/plan" || (it.method, it.path) == ("post", "/v1/schedules")
 }
 
 /// Whether it sends an order to a run, which must not have ended.
@@ -100,7 +102,9 @@ fn updates_trace(it: &Route) -> bool {
 /// Whether it needs an ended run.
 fn needs_ended_run(it: &Route) -> bool {
     let shares = last_part(it) == "share" && it.method != "get";
-    it.method == "delete" || shares || last_part(it) == "rating"
+    (it.method == "delete" && !it.path.starts_with("/v1/schedules"))
+        || shares
+        || last_part(it) == "rating"
 }
 
 #[cfg(test)]

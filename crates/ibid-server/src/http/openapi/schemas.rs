@@ -6,6 +6,7 @@ use super::super::bodies::{
     AnswersBody, ApprovalBody, CreatedShare, DeletedBody, NewTraceBody, RatedBody, RatingBody,
     RevokedShares, ShareBody, SteerBody, TraceUpdateBody,
 };
+use super::super::schedules::{DeletedSchedule, ScheduleBody, ScheduleObject};
 use crate::request::{ResearchRequest, component_generator};
 
 /// Schemas that no type of the server describes: of parameters, of OpenAI's APIs, and of formats recorded in golden files.
@@ -23,12 +24,15 @@ pub(super) fn components() -> Map<String, Value> {
     generator.subschema_for::<ShareBody>();
     generator.subschema_for::<NewTraceBody>();
     generator.subschema_for::<TraceUpdateBody>();
+    generator.subschema_for::<ScheduleBody>();
     all.extend(generator.take_definitions(true));
     let mut generator = component_generator(Contract::Serialize);
     generator.subschema_for::<RatedBody>();
     generator.subschema_for::<DeletedBody>();
     generator.subschema_for::<CreatedShare>();
     generator.subschema_for::<RevokedShares>();
+    generator.subschema_for::<ScheduleObject>();
+    generator.subschema_for::<DeletedSchedule>();
     all.extend(generator.take_definitions(true));
     if let Some(question) = all.get("Question").cloned() {
         all.insert("Own".to_owned(), without_question(question));

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("call_shares.sql"),
     include_str!("org_weights.sql"),
     include_str!("page_objects.sql"),
+    include_str!("schedules.sql"),
 ];
 
 /// The oldest major version of PostgreSQL with all features in use, `security_invoker` views among them.

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("spending.sql"),
     include_str!("org_weights.sql"),
     include_str!("page_objects.sql"),
+    include_str!("schedules.sql"),
 ];
 
 /// How long to wait for another process that is writing.

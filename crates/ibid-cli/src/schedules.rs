@@ -84,7 +84,7 @@ fn add(args: &AddScheduleArgs, env: &ProcessEnv, console: Console) -> CommandRes
     let mail_dir = args.mail.as_deref().map(|dir| mail_dir(&env.cwd.join(dir))).transpose()?;
     with_app(&loaded, async |app| {
         if let Some(url) = &args.webhook {
-            app.check_webhook_url(url, true)?;
+            check_webhook(app, url)?;
         }
         let new =
             NewSchedule { request, interval_secs, webhook_url: args.webhook.clone(), mail_dir };
@@ -101,6 +101,24 @@ fn add(args: &AddScheduleArgs, env: &ProcessEnv, console: Console) -> CommandRes
             ));
         }
         Ok(ExitStatus::Delivered)
+    })
+}
+
+/// Checks the address of `--webhook`.
+///
+/// # Errors
+/// `Setup` if no key for signing is set, `Usage` if webhooks may not be sent to `url`.
+fn check_webhook(app: &App, url: &str) -> Result<()> {
+    if !app.has_webhooks() {
+        let variable = &app.settings().serve.webhook_secret_env;
+        return Err(Error::new(ErrorKind::Setup, "--webhook: no key for signing webhooks is set")
+            .with_hint(format!("set {variable}, here and for `ibid serve`")));
+    }
+    app.check_webhook_url(url, true).map_err(|fault| {
+        let what = "--webhook: webhooks may not be sent to this address";
+        Error::new(ErrorKind::Usage, what).with_source(fault).with_hint(
+            "give a public https address, or allow one of your own network with `allow_net`",
+        )
     })
 }
 

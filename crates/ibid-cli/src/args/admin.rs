@@ -10,7 +10,7 @@ pub enum StoreAction {
                       store of the settings. Other users of the machine can see a password in an argument: put the \
                       address into IBID_STORE_URL and write `here` instead. To continue after a stop, run the same \
                       command again; complete copies are kept. Idempotency keys of requests are not copied; they \
-                      expire after a day. Pages in an object store are read with the credentials in the environment, \
+                      expire after a day. Schedules are not copied: add them again. Pages in an object store are read with the credentials in the environment, \
                       and each is compared after it was copied."
     )]
     Copy {

@@ -66,6 +66,7 @@ mod speed;
 mod spending;
 mod stand_in;
 mod store_contract;
+mod store_schedules;
 mod strategies;
 mod synonyms;
 mod table_sides;

@@ -18,6 +18,7 @@ mod neighbours;
 mod openai;
 mod others;
 mod people;
+mod schedules;
 mod strangers;
 mod told;
 mod traced;

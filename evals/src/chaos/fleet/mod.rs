@@ -477,7 +477,8 @@ impl Scene {
             &self.asked,
             &self.answered,
         ));
-        if self.most_in_flight > calls {
+        // What was sent into a cut network arrives when it is mended, long after its sender gave it up.
+        if self.most_in_flight > calls && self.name != Disturbance::Cut.name() {
             let text = format!("{} calls in flight of {calls}", self.most_in_flight);
             breaches.push((Invariant::Spend, text));
         }

@@ -9,7 +9,7 @@ use super::question::{MethodArgs, SourceArgs};
 #[derive(Debug, Subcommand)]
 pub enum ScheduleAction {
     /// Ask a question again at intervals, the first time at once
-    Add(AddScheduleArgs),
+    Add(Box<AddScheduleArgs>),
     /// List schedules, newest first
     Ls {
         /// Print one JSON object per line

@@ -60,7 +60,7 @@ pub fn parse_interval(field: &str, text: &str) -> Result<u64> {
 /// An interval in its largest unit: `7d`.
 pub fn interval_text(secs: u64) -> String {
     let units = [("d", DAY_SECS), ("h", HOUR_SECS)];
-    let whole = units.iter().find(|unit| secs % unit.1 == 0);
+    let whole = units.iter().find(|unit| secs.is_multiple_of(unit.1));
     let (unit, of) = whole.copied().unwrap_or(("m", MINUTE_SECS));
     format!("{}{unit}", secs / of)
 }

@@ -23,7 +23,8 @@ const WAITS: WorkResult = WorkResult::WaitsForInput { commands_seen: 1, at_most_
 async fn a_run_is_given_to_servers_until_it_has_ended() {
     let fleet = TestFleet::start();
     let results = |nth: usize| if nth < 2 { NOT_ENDED } else { WorkResult::Ended };
-    let servers = [FakeServer::join(&fleet, 2, results), FakeServer::join(&fleet, 2, results)];
+    let servers =
+        [FakeServer::join(&fleet, 2, results), FakeServer::join(&fleet, 2, results)];
     let queue = fleet.queue();
     for nth in 0..5 {
         // A run that is queued twice is worked on as if it had been queued once.
@@ -128,8 +129,7 @@ async fn parties_take_turns_by_their_weights() {
 #[ignore = "needs Temporal"]
 async fn what_is_wrong_is_said_with_a_hint() {
     let fleet = TestFleet::start();
-    let fault =
-        ping_submit(&queue_at(fleet.temporal.port(), "no-such-namespace")).await.unwrap_err();
+    let fault = ping_submit(&queue_at(fleet.temporal.port(), "no-such-namespace")).await.unwrap_err();
     assert_eq!(fault.kind(), ibid_core::ErrorKind::Setup);
     assert!(fault.hint().unwrap().contains("fleet.namespace"), "{fault:?}");
     let port = fleet.temporal.port();

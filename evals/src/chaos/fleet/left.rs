@@ -70,8 +70,7 @@ pub(super) async fn answered_calls(url: &str) -> Result<BTreeSet<(String, String
 pub(super) async fn commit_times(
     connection: &mut PgConnection,
 ) -> Result<BTreeMap<(String, u64), f64>, Fault> {
-    let times =
-        "select run, seq, extract(epoch from pg_xact_commit_timestamp(xmin))::float8 from events";
+    let times = "select run, seq, extract(epoch from pg_xact_commit_timestamp(xmin))::float8 from events";
     let rows = sqlx::query(times).fetch_all(connection).await?;
     let time = |row: &sqlx::postgres::PgRow| {
         let seq: i64 = row.get(1);

@@ -90,11 +90,7 @@ impl Fleet {
         addresses: Addresses,
     ) -> Result<Fleet, Fault> {
         let postgres = PostgresServer::start().ok_or("PostgreSQL is not installed")??;
-        let needs = |error| {
-            format!(
-                "{error}; `cargo xtask test --features ibid-cli/fleet -E 'package(ibid-fleet)'` installs it"
-            )
-        };
+        let needs = |error| format!("{error}; `cargo xtask test --features ibid-cli/fleet -E 'package(ibid-fleet)'` installs it");
         let temporal = TemporalServer::start().map_err(needs)?;
         let seaweed = SeaweedServer::start().map_err(needs)?;
         let client = reqwest::Client::builder().no_proxy().timeout(CLIENT_TIMEOUT).build()?;

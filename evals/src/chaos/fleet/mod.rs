@@ -144,7 +144,8 @@ impl Plan {
                 let (followers, following) = (followers.clone(), following_urls.clone());
                 async move {
                     let run = ask(&client, &urls, nth).await;
-                    let follow = follower::follow(followers, following, nth + 1, run.clone());
+                    let follow =
+                        follower::follow(followers, following, nth + 1, run.clone());
                     (run, tokio::spawn(follow))
                 }
             };
@@ -321,8 +322,7 @@ impl Scene {
         let mut connection = sqlx::PgConnection::connect(&fleet.database()).await?;
         let mut objects = BTreeMap::new();
         for key in left::object_keys(&mut connection).await? {
-            let response =
-                fleet.client.get(format!("{}/{key}", fleet.objects_url())).send().await?;
+            let response = fleet.client.get(format!("{}/{key}", fleet.objects_url())).send().await?;
             let page: Value = serde_json::from_slice(&response.error_for_status()?.bytes().await?)?;
             objects.insert(key, page);
         }
@@ -354,10 +354,7 @@ impl Scene {
         );
         let kills: Vec<String> =
             self.kills.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        println!(
-            "  killed: {}",
-            if kills.is_empty() { "none".to_owned() } else { kills.join(", ") }
-        );
+        println!("  killed: {}", if kills.is_empty() { "none".to_owned() } else { kills.join(", ") });
         let again: i64 = self.steps().map(|step| step.sent - 1).sum();
         println!("  calls sent again because no answer was stored: {again}");
         println!(
@@ -427,12 +424,10 @@ impl Scene {
                 continue;
             };
             if times.len() as i64 > *counted {
-                let text =
-                    format!("a call was sent {} times, by the journal {counted}", times.len());
+                let text = format!("a call was sent {} times, by the journal {counted}", times.len());
                 breaches.push((Invariant::Repeats, text));
             }
-            let answered =
-                self.answered.iter().find(|it| steps.iter().all(|step| it.1.contains(step)));
+            let answered = self.answered.iter().find(|it| steps.iter().all(|step| it.1.contains(step)));
             let is_later = |at: &Instant| answered.is_some_and(|answered| *at > answered.0);
             if times.iter().any(is_later) {
                 breaches.push((Invariant::Repeats, "an answered call was sent again".to_owned()));

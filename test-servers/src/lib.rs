@@ -61,14 +61,14 @@ impl PipProgram {
 
 /// A process that is killed when this is dropped.
 #[derive(Debug)]
-struct Process(Child);
+struct KilledOnDrop(Child);
 
-impl Process {
+impl KilledOnDrop {
     /// Starts it; what it says is added to `log`.
-    fn start(command: &mut Command, log: &Path) -> io::Result<Process> {
+    fn spawn(command: &mut Command, log: &Path) -> io::Result<KilledOnDrop> {
         let log = File::options().create(true).append(true).open(log)?;
         let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        Ok(Process(child))
+        Ok(KilledOnDrop(child))
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -78,7 +78,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.kill();

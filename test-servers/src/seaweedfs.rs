@@ -2,7 +2,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Process, SEAWEEDFS, free_ports, fresh_dir};
+use crate::{KilledOnDrop, SEAWEEDFS, free_ports, fresh_dir};
 
 /// The services of one `weed server`, whose ports would else be fixed.
 const PORTS: [&str; 8] = [
@@ -19,7 +19,7 @@ const PORTS: [&str; 8] = [
 /// SeaweedFS with its S3 API. It listens some seconds after it was started.
 #[derive(Debug)]
 pub struct SeaweedServer {
-    process: Option<Process>,
+    process: Option<KilledOnDrop>,
     dir: PathBuf,
     ports: Vec<u16>,
 }
@@ -70,7 +70,7 @@ impl SeaweedServer {
             // Other services, with fixed ports.
             .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
             .args(PORTS.iter().zip(&self.ports).map(|(flag, port)| format!("-{flag}={port}")));
-        self.process = Some(Process::start(&mut command, &self.dir.join("log"))?);
+        self.process = Some(KilledOnDrop::spawn(&mut command, &self.dir.join("log"))?);
         Ok(())
     }
 

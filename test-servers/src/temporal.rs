@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::{Process, TEMPORAL, free_ports, fresh_dir};
+use crate::{KilledOnDrop, TEMPORAL, free_ports, fresh_dir};
 
 /// How long it may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -12,7 +12,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Temporal's development server, with what it knows in a file.
 #[derive(Debug)]
 pub struct TemporalServer {
-    process: Option<Process>,
+    process: Option<KilledOnDrop>,
     dir: PathBuf,
     port: u16,
 }
@@ -54,7 +54,7 @@ impl TemporalServer {
         ] {
             command.args(["--dynamic-config-value", value]);
         }
-        self.process = Some(Process::start(&mut command, &self.dir.join("log"))?);
+        self.process = Some(KilledOnDrop::spawn(&mut command, &self.dir.join("log"))?);
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if begun.elapsed() > START_TIMEOUT {

@@ -16,20 +16,20 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a script may kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Machine {
+pub(super) enum KillTarget {
     Server(usize),
     Postgres,
     Temporal,
     Seaweed,
 }
 
-impl Machine {
+impl KillTarget {
     pub(super) fn name(self) -> String {
         match self {
-            Machine::Server(nth) => format!("server {nth}"),
-            Machine::Postgres => "PostgreSQL".to_owned(),
-            Machine::Temporal => "Temporal".to_owned(),
-            Machine::Seaweed => "SeaweedFS".to_owned(),
+            KillTarget::Server(nth) => format!("server {nth}"),
+            KillTarget::Postgres => "PostgreSQL".to_owned(),
+            KillTarget::Temporal => "Temporal".to_owned(),
+            KillTarget::Seaweed => "SeaweedFS".to_owned(),
         }
     }
 }
@@ -309,22 +309,22 @@ impl Fleet {
         format!("http://127.0.0.1:{}{path}", self.ports(nth % self.servers.len()).own)
     }
 
-    pub(super) fn kill(&mut self, machine: Machine) -> Result<(), Fault> {
+    pub(super) fn kill(&mut self, machine: KillTarget) -> Result<(), Fault> {
         match machine {
-            Machine::Server(nth) => self.servers[nth].kill(),
-            Machine::Postgres => self.postgres.kill()?,
-            Machine::Temporal => self.temporal.kill()?,
-            Machine::Seaweed => self.seaweed.kill()?,
+            KillTarget::Server(nth) => self.servers[nth].kill(),
+            KillTarget::Postgres => self.postgres.kill()?,
+            KillTarget::Temporal => self.temporal.kill()?,
+            KillTarget::Seaweed => self.seaweed.kill()?,
         }
         Ok(())
     }
 
-    pub(super) fn start_again(&mut self, machine: Machine) -> Result<(), Fault> {
+    pub(super) fn start_again(&mut self, machine: KillTarget) -> Result<(), Fault> {
         match machine {
-            Machine::Server(nth) => self.start_server(nth)?,
-            Machine::Postgres => self.postgres.start_again()?,
-            Machine::Temporal => self.temporal.start_again()?,
-            Machine::Seaweed => self.seaweed.start_again()?,
+            KillTarget::Server(nth) => self.start_server(nth)?,
+            KillTarget::Postgres => self.postgres.start_again()?,
+            KillTarget::Temporal => self.temporal.start_again()?,
+            KillTarget::Seaweed => self.seaweed.start_again()?,
         }
         Ok(())
     }

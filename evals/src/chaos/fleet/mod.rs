@@ -28,7 +28,7 @@ use super::world::Books;
 use crate::program::{binary, number};
 use crate::{Fault, Measured, Outcome};
 use follower::Followed;
-use machines::{Addresses, Fleet, FleetSettings, Machine};
+use machines::{Addresses, Fleet, FleetSettings, KillTarget};
 use model_server::{Asked, ModelServer};
 
 /// How long the runs of a scene may take together, a run.
@@ -92,7 +92,7 @@ struct FleetScript {
 }
 
 /// What came of the questions in one scene.
-struct Scene {
+struct FleetScene {
     name: &'static str,
     seconds: f64,
     /// The runs, as the questions were asked.
@@ -156,7 +156,7 @@ impl FleetScript {
         fleet: &mut Fleet,
         model: &Arc<ModelServer>,
         disturbance: Disturbance,
-    ) -> Result<Scene, Fault> {
+    ) -> Result<FleetScene, Fault> {
         std::mem::take(&mut *model.books());
         let began = Instant::now();
         let followers = reqwest::Client::builder().no_proxy().build()?;
@@ -194,7 +194,7 @@ impl FleetScript {
         let seconds = began.elapsed().as_secs_f64();
         killer.mend(fleet).await?;
         let followed = followed.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let mut scene = Scene {
+        let mut scene = FleetScene {
             name: disturbance.name(),
             seconds,
             runs,
@@ -302,7 +302,7 @@ impl JsonBody for reqwest::RequestBuilder {
 struct Killer {
     chance: Chance,
     every: Duration,
-    away: Option<Machine>,
+    away: Option<KillTarget>,
     kills: BTreeMap<String, usize>,
     answered: Vec<repeats::Answered>,
     /// Sessions of the servers at the database.
@@ -343,8 +343,8 @@ impl Killer {
         let now = Instant::now();
         let answered = left::answered_calls(&fleet.database()).await?;
         self.answered.push((now, answered));
-        let mut machines = vec![Machine::Postgres, Machine::Temporal, Machine::Seaweed];
-        machines.extend((0..fleet.urls().len()).map(Machine::Server));
+        let mut machines = vec![KillTarget::Postgres, KillTarget::Temporal, KillTarget::Seaweed];
+        machines.extend((0..fleet.urls().len()).map(KillTarget::Server));
         let machine = *self.chance.one_of(&machines);
         fleet.kill(machine)?;
         self.away = Some(machine);
@@ -362,7 +362,7 @@ impl Killer {
     }
 }
 
-impl Scene {
+impl FleetScene {
     fn take_books(&mut self, model: &ModelServer) {
         let books = std::mem::take(&mut *model.books());
         self.most_in_flight = books.most_in_flight;

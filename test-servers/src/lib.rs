@@ -7,10 +7,12 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+mod pgbouncer;
 mod postgres;
 mod seaweedfs;
 mod temporal;
 
+pub use pgbouncer::{PgBouncer, has_pgbouncer};
 pub use postgres::{PostgresServer, installed_postgres};
 pub use seaweedfs::SeaweedServer;
 pub use temporal::TemporalServer;

@@ -24,7 +24,7 @@ impl PostgresServer {
     fn make(bin: PathBuf) -> io::Result<PostgresServer> {
         let port = free_ports(1)?[0];
         let dir = fresh_dir("pg", port)?;
-        if root() {
+        if is_root() {
             // The server refuses to run as root.
             told(Command::new("chown").arg("postgres").arg(&dir).output()?)?;
         }
@@ -104,7 +104,7 @@ impl PostgresServer {
 
     fn command(&self, program: &str) -> Command {
         let program = self.bin.join(program);
-        let mut command = match root() {
+        let mut command = match is_root() {
             true => {
                 let mut it = Command::new("setpriv");
                 it.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]);
@@ -150,7 +150,7 @@ fn whole(bin: &Path) -> bool {
     ["initdb", "pg_ctl", "postgres"].iter().all(|it| bin.join(it).is_file())
 }
 
-fn root() -> bool {
+pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|it| it.stdout.starts_with(b"0\n"))
 }

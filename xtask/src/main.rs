@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use needs::LeftOut;
-use test_servers::{PostgresServer, SEAWEEDFS, TEMPORAL, installed_postgres};
+use test_servers::{PostgresServer, SEAWEEDFS, TEMPORAL, has_pgbouncer, installed_postgres};
 use xtask::cargo;
 
 /// A program that tests call, and the Debian package it comes in.
@@ -55,6 +55,12 @@ const TOOLS: &[Tool] = &[
         package: "postgresql",
         what_for: "keeps runs of many users and machines",
         there: || installed_postgres().is_some(),
+    },
+    Tool {
+        program: "pgbouncer",
+        package: "pgbouncer",
+        what_for: "lets many servers share few sessions of PostgreSQL",
+        there: has_pgbouncer,
     },
 ];
 

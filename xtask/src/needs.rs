@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::ignored::IgnoredTest;
-use test_servers::{SEAWEEDFS, TEMPORAL, installed_postgres};
+use test_servers::{SEAWEEDFS, TEMPORAL, has_pgbouncer, installed_postgres};
 
 use crate::{on_path, root};
 
@@ -21,6 +21,7 @@ pub(crate) const NEEDS: &[Need] = &[
         is_met: || env::var_os(POSTGRES).is_some() || installed_postgres().is_some(),
     },
     Need { name: "an installed PostgreSQL", is_met: || installed_postgres().is_some() },
+    Need { name: "PgBouncer", is_met: has_pgbouncer },
     Need {
         name: "Chromium",
         is_met: || {

@@ -5,6 +5,10 @@ mod call_places;
 mod fences;
 #[path = "postgres/outage.rs"]
 mod outage;
+#[path = "postgres/partitions.rs"]
+mod partitions;
+#[path = "postgres/pooler.rs"]
+pub(crate) mod pooler;
 #[path = "postgres/wakeups.rs"]
 mod wakeups;
 

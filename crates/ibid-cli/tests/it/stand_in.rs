@@ -357,6 +357,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),
         store_url: None,
+        store_pooler_url: None,
         pages_url: String::new(),
         retention_days: None,
         cache_dir: data_dir.join("cache"),

@@ -36,6 +36,19 @@ macro_rules! promises {
                 super::$name(&PostgresStore::open(&url).await.unwrap()).await;
             })*
         }
+
+        mod pooled_postgres_keeps {
+            use ibid_store::store::PostgresStore;
+
+            $(#[tokio::test]
+            #[ignore = "needs PostgreSQL and PgBouncer"]
+            async fn $name() {
+                let url = crate::postgres::database().await;
+                let (_pgbouncer, pooler_url) = crate::postgres::pooler::before(&url);
+                let store = PostgresStore::open_pooled(&url, &pooler_url).await.unwrap();
+                super::$name(&store).await;
+            })*
+        }
     };
 }
 

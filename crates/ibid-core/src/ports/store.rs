@@ -178,6 +178,11 @@ pub trait Store: ToolTraces + Schedules {
     async fn run_pages(&self, run: &RunId) -> Result<Vec<PageHash>>;
     /// Returns the URLs of all pages, most recently stored first.
     async fn page_urls(&self) -> Result<Vec<(PageHash, String)>>;
+    /// Drops at once the events of past months in which every run has ended and changed last before `before`, an RFC 3339 time, where
+    /// the store has them by month. The runs are to be removed afterwards. Returns the number of months.
+    async fn drop_event_months(&self, _before: &str) -> Result<u64> {
+        Ok(0)
+    }
     /// Deletes the bodies of pages outside the database that were stored before `before` and that no page uses. Returns
     /// how many.
     async fn sweep_pages(&self, _before: jiff::Timestamp) -> Result<u64> {

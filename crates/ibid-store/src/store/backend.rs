@@ -34,6 +34,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Checks the database for damage.
     async fn check_integrity(&self) -> Result<()>;
 
+    /// Drops the events of past months in which every run has ended and changed last before `before`, where the database has them by
+    /// month. Returns the number of months.
+    async fn drop_event_months(&self, _before: &str) -> Result<u64> {
+        Ok(0)
+    }
+
     /// Where the database is, without a password.
     fn location(&self) -> String;
 
@@ -69,7 +75,9 @@ impl<B: Backend> SqlStore<B> {
         loop {
             let attempt = async {
                 let mut session = self.backend.reader(&self.scope).await?;
-                statement.fetch_all(&mut session.connection()).await
+                let rows = statement.fetch_all(&mut session.connection()).await?;
+                session.finish().await?;
+                Ok(rows)
             };
             match attempt.await {
                 Ok(rows) => return Ok(rows),
@@ -96,7 +104,9 @@ impl<B: Backend> SqlStore<B> {
     /// Runs a statement that writes, once, and returns the number of rows that it changed.
     pub(super) async fn execute(&self, statement: SqlStatement) -> sqlx::Result<u64> {
         let mut session = self.backend.direct_writer(&self.scope).await?;
-        statement.execute(&mut session.connection()).await
+        let changed = statement.execute(&mut session.connection()).await?;
+        session.finish().await?;
+        Ok(changed)
     }
 
     /// Submits `write` and waits until it is committed.

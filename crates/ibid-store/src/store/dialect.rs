@@ -12,7 +12,7 @@ impl DbConnection<'_> {
     pub(super) fn lock_clause(&self) -> &'static str {
         match self {
             DbConnection::Sqlite(_) => "",
-            DbConnection::Postgres(_) => " for update",
+            DbConnection::Postgres { .. } => " for update",
         }
     }
 
@@ -20,7 +20,7 @@ impl DbConnection<'_> {
     pub(super) fn to_json(&self) -> &'static str {
         match self {
             DbConnection::Sqlite(_) => "",
-            DbConnection::Postgres(_) => "::json",
+            DbConnection::Postgres { .. } => "::json",
         }
     }
 
@@ -43,7 +43,7 @@ impl DbConnection<'_> {
                 }
                 Ok(())
             }
-            DbConnection::Postgres(db) => {
+            DbConnection::Postgres { db, named } => {
                 let seqs: Vec<i64> = events.iter().map(|event| event.seq as i64).collect();
                 sqlx::query(
                     "insert into events (run, seq, body)
@@ -52,6 +52,7 @@ impl DbConnection<'_> {
                 .bind(run.as_str())
                 .bind(seqs)
                 .bind(bodies)
+                .persistent(*named)
                 .execute(&mut **db)
                 .await?;
                 Ok(())
@@ -63,7 +64,7 @@ impl DbConnection<'_> {
     pub(super) async fn show_all_rows(&mut self) -> sqlx::Result<()> {
         match self {
             DbConnection::Sqlite(_) => Ok(()),
-            DbConnection::Postgres(db) => session::show_all_rows(db).await,
+            DbConnection::Postgres { .. } => session::show_all_rows(self).await,
         }
     }
 
@@ -74,11 +75,8 @@ impl DbConnection<'_> {
     pub(super) async fn lock_spending(&mut self) -> sqlx::Result<()> {
         match self {
             DbConnection::Sqlite(_) => Ok(()),
-            DbConnection::Postgres(db) => {
-                sqlx::query("select pg_advisory_xact_lock($1)")
-                    .bind(SPENDING_LOCK)
-                    .execute(&mut **db)
-                    .await?;
+            DbConnection::Postgres { .. } => {
+                query("select pg_advisory_xact_lock($1)").bind(SPENDING_LOCK).execute(self).await?;
                 Ok(())
             }
         }
@@ -92,7 +90,7 @@ impl DbConnection<'_> {
     ) -> sqlx::Result<()> {
         match self {
             DbConnection::Sqlite(_) => Ok(()),
-            DbConnection::Postgres(_) => {
+            DbConnection::Postgres { .. } => {
                 query("update runs set taker = $2 where id = $1")
                     .bind(run.as_str())
                     .bind(worker)

@@ -3,27 +3,46 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{
-    AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, Type,
+    AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, Transaction,
+    Type,
 };
 use std::borrow::Cow;
 
 /// A connection to either database.
 pub(super) enum DbConnection<'a> {
     Sqlite(&'a mut SqliteConnection),
-    Postgres(&'a mut PgConnection),
+    Postgres {
+        db: &'a mut PgConnection,
+        /// Whether the server keeps prepared statements under names for this client. A pooler in transaction mode gives each
+        /// transaction another session, which knows none of them.
+        named: bool,
+    },
 }
 
 /// A connection borrowed from the pool of either database.
 pub enum DbSession {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
+    /// A transaction through a pooler.
+    Pooled(Transaction<'static, Postgres>),
 }
 
 impl DbSession {
     pub(super) fn connection(&mut self) -> DbConnection<'_> {
         match self {
             DbSession::Sqlite(db) => DbConnection::Sqlite(db),
-            DbSession::Postgres(db) => DbConnection::Postgres(db),
+            DbSession::Postgres(db) => DbConnection::Postgres { db, named: true },
+            DbSession::Pooled(transaction) => {
+                DbConnection::Postgres { db: transaction, named: false }
+            }
+        }
+    }
+
+    /// Ends the transaction, if it is one, so that what was written lasts.
+    pub(super) async fn finish(self) -> sqlx::Result<()> {
+        match self {
+            DbSession::Sqlite(_) | DbSession::Postgres(_) => Ok(()),
+            DbSession::Pooled(transaction) => transaction.commit().await,
         }
     }
 }
@@ -72,9 +91,9 @@ impl SqlStatement {
                 let query = sqlx::query_with(self.sql(), self.sqlite_arguments()?);
                 Ok(query.execute(&mut **db).await?.rows_affected())
             }
-            DbConnection::Postgres(db) => {
+            DbConnection::Postgres { db, named } => {
                 let query = sqlx::query_with(self.sql(), self.postgres_arguments()?);
-                Ok(query.execute(&mut **db).await?.rows_affected())
+                Ok(query.persistent(*named).execute(&mut **db).await?.rows_affected())
             }
         }
     }
@@ -89,9 +108,9 @@ impl SqlStatement {
                 let query = sqlx::query_as_with(self.sql(), self.sqlite_arguments()?);
                 query.fetch_all(&mut **db).await
             }
-            DbConnection::Postgres(db) => {
+            DbConnection::Postgres { db, named } => {
                 let query = sqlx::query_as_with(self.sql(), self.postgres_arguments()?);
-                query.fetch_all(&mut **db).await
+                query.persistent(*named).fetch_all(&mut **db).await
             }
         }
     }

@@ -178,7 +178,9 @@ impl<B: Backend> SqlStore<B> {
     async fn put(&self, trace: &ToolTrace) -> Result<bool> {
         let put = async {
             let mut session = self.backend.direct_writer(&self.scope).await?;
-            put_trace(&mut session.connection(), trace, true).await
+            let put = put_trace(&mut session.connection(), trace, true).await?;
+            session.finish().await?;
+            Ok(put)
         };
         put.await.map_err(|cause| self.write_error(&cause))
     }

@@ -101,6 +101,7 @@ impl App {
         let scratch = ScratchDir::create(self.components.chance.next_u128())?;
         let mut settings = (*self.settings).clone();
         settings.store_url = None;
+        settings.store_pooler_url = None;
         settings.pages_url = String::new();
         settings.data_dir.clone_from(&scratch.0);
         let app = App::with_components(settings, self.components.clone());

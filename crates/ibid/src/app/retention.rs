@@ -61,8 +61,11 @@ impl App {
     async fn purge_with_pause(&self, days: u32, pause: Duration) -> Result<(u64, Option<Error>)> {
         let before = self.timestamp_after(-DAY_MS * i64::from(days));
         let ended = self.accounts().await?.runs_ended_before(&before).await?;
-        self.store().await?.remove_traces_ended_before(&before).await?;
-        let (mut deleted, mut fault) = (0, None);
+        let store = self.store().await?;
+        store.remove_traces_ended_before(&before).await?;
+        // Where it cannot be done now, the events go with their runs.
+        let mut fault = store.drop_event_months(&before).await.err();
+        let mut deleted = 0;
         for run in ended {
             match self.remove(&run).await {
                 Ok(()) => {

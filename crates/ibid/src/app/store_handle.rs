@@ -24,7 +24,12 @@ impl StoreHandle {
         let bodies = page_bodies::open(&settings.pages_url, settings)?;
         match &settings.store_url {
             Some(url) => {
-                let store = PostgresStore::open(url.expose()).await?;
+                let store = match &settings.store_pooler_url {
+                    Some(pooler) => {
+                        PostgresStore::open_pooled(url.expose(), pooler.expose()).await?
+                    }
+                    None => PostgresStore::open(url.expose()).await?,
+                };
                 let store = Arc::new(store.with_page_bodies(bodies).await?);
                 let locks = store.locks();
                 Ok(StoreHandle {

@@ -24,6 +24,9 @@ pub struct Settings {
     /// The PostgreSQL server that stores runs instead.
     #[serde(skip)]
     pub store_url: Option<SecretString>,
+    /// The pooler before it.
+    #[serde(skip)]
+    pub store_pooler_url: Option<SecretString>,
     /// The object store of pages; empty to keep them in the database.
     #[serde(skip)]
     pub pages_url: String,
@@ -319,6 +322,7 @@ impl Settings {
         let mut settings: Settings = parse(values.tree())?;
         settings.method.team = parse(values.table(""))?;
         settings.store_url = values.secret("store.url");
+        settings.store_pooler_url = values.secret("store.pooler_url");
         settings.pages_url = values.text("pages.url").to_owned();
         settings.telemetry.headers = values.secret("telemetry.headers");
         settings.judging.model = model_of(values, ModelRole::Judge).or_else(|| {

@@ -338,6 +338,8 @@ const AFTER_ROLES: &[Setting] = &[
         "Directory of the runs (`ibid.db`); if unset, `$XDG_DATA_HOME/ibid`"),
     setting("store.url", SettingKind::Secret, "", &["DATABASE_URL"],
         "PostgreSQL server that stores runs instead, for many users or machines: `postgres://user:password@host/database`; never shown"),
+    setting("store.pooler_url", SettingKind::Secret, "", &[],
+        "PgBouncer in transaction mode before that server, as `postgres://user:password@host:6432/database`: reads and writes go through it; locks, notifications and migrations go to `store.url`"),
     setting("pages.url", SettingKind::Text, "", &[],
         "Object store for the text of pages, as `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix` or `file:///directory`; if unset, pages are in the database"),
     setting("retention_days", SettingKind::OptionalInt(1, 36_500), "none", &[],

@@ -12,11 +12,11 @@ use tokio::sync::mpsc;
 use super::super::apply::apply;
 use super::super::error::{RECONNECT, StoreError};
 use super::super::queue::{WriteOutcomes, WriteRequest, next_group, only_outcome, reply_all};
-use super::super::statement::DbConnection;
+use super::super::statement::{DbConnection, query};
 use super::super::write::{OwnerScope, ScopedWrite, WriteError};
 use super::error::{is_transient, store_error};
 use super::open::PostgresAccess;
-use super::session::{check_lease, restrict_to_scope};
+use super::session::{ScopeLasts, check_lease, restrict_to_scope};
 use super::wakeups::SharedWakeups;
 use ibid_core::ports::Rng as _;
 use ibid_core::retry::Backoff;
@@ -65,11 +65,7 @@ pub(super) async fn serve(
         wakeups.announce(done.filter_map(|(write, _)| write.write.told_run()).cloned());
         reply_all(&mut group, outcomes);
     }
-    if let Some(mut db) = writer.db {
-        let row = sqlx::query("delete from writers where id = $1").bind(&writer.id);
-        let _ = row.execute(&mut db).await;
-        let _ = db.close().await;
-    }
+    let _ = writer.close().await;
 }
 
 struct CommitWriter {
@@ -129,11 +125,13 @@ impl CommitWriter {
     async fn try_commit(&mut self, writes: &[&ScopedWrite]) -> CommitAttempt {
         self.nth += 1;
         let (id, nth) = (self.id.clone(), self.nth);
-        let db = match self.connection().await {
+        let named = !self.access.is_pooled();
+        let db = match self.begin().await {
             Ok(db) => db,
             Err(cause) => return CommitAttempt::failed(cause),
         };
-        match apply_all(db, &id, nth, writes).await {
+        let mut transaction = DbConnection::Postgres { db: &mut *db, named };
+        match apply_all(&mut transaction, (&id, nth), writes).await {
             Ok(outcomes) => match sqlx::raw_sql("commit").execute(db).await {
                 Ok(_) => CommitAttempt::Done(outcomes),
                 Err(cause) if is_transient(&cause) => CommitAttempt::InDoubt(outcomes, cause),
@@ -153,11 +151,13 @@ impl CommitWriter {
         let (id, nth) = (self.id.clone(), self.nth);
         loop {
             let last: sqlx::Result<i64> = async {
-                let db = self.connection().await?;
+                let db = self.begin().await?;
                 // The server may not have noticed yet that the client of that transaction is gone. Writing to the same row
                 // waits until the transaction has ended, either way.
                 let last = sqlx::query_scalar(UPSERT_WRITER).bind(&id).bind(0_i64);
-                last.fetch_one(db).await
+                let last = last.persistent(false).fetch_one(&mut *db).await?;
+                sqlx::raw_sql("rollback").execute(db).await?;
+                Ok(last)
             }
             .await;
             match last {
@@ -170,11 +170,29 @@ impl CommitWriter {
         }
     }
 
-    async fn connection(&mut self) -> sqlx::Result<&mut PgConnection> {
+    /// Begins a transaction, on a new connection if there is none.
+    async fn begin(&mut self) -> sqlx::Result<&mut PgConnection> {
         if self.db.is_none() {
-            self.db = Some(self.access.connect().await?);
+            self.db = Some(self.access.connect_for_transactions().await?);
         }
-        self.db.as_mut().ok_or(sqlx::Error::WorkerCrashed)
+        let db = self.db.as_mut().ok_or(sqlx::Error::WorkerCrashed)?;
+        sqlx::raw_sql(self.access.begin()).execute(&mut *db).await?;
+        Ok(db)
+    }
+
+    /// Deletes its row, which nobody asks for any more.
+    async fn close(mut self) -> sqlx::Result<()> {
+        if self.db.is_some() {
+            let id = self.id.clone();
+            let db = self.begin().await?;
+            let row = sqlx::query("delete from writers where id = $1").bind(&id);
+            row.persistent(false).execute(&mut *db).await?;
+            sqlx::raw_sql("commit").execute(db).await?;
+        }
+        match self.db {
+            Some(db) => db.close().await,
+            None => Ok(()),
+        }
     }
 
     fn store_error(&self, cause: &sqlx::Error) -> StoreError {
@@ -190,23 +208,20 @@ impl CommitWriter {
     }
 }
 
-/// Does `writes` in a transaction that is left open, the `nth` of the writer `id`. Returns the outcome of each.
+/// Does `writes` in a transaction that has begun and is left open, the `nth` of the writer `id`. Returns the outcome of each.
 async fn apply_all(
-    db: &mut PgConnection,
-    id: &str,
-    nth: i64,
+    db: &mut DbConnection<'_>,
+    (id, nth): (&str, i64),
     writes: &[&ScopedWrite],
 ) -> sqlx::Result<WriteOutcomes> {
-    sqlx::raw_sql("begin").execute(&mut *db).await?;
-    let row = sqlx::query(UPSERT_WRITER).bind(id).bind(nth);
-    row.execute(&mut *db).await?;
+    query(UPSERT_WRITER).bind(id).bind(nth).execute(db).await?;
     let mut outcomes = Vec::with_capacity(writes.len());
-    // A session begins with the rows of all owners visible.
+    // A transaction begins with the rows of all owners visible.
     let mut visible = Some(OwnerScope::default().parameters());
     let mut checked = BTreeSet::new();
     for write in writes {
         if visible.as_ref() != Some(&write.scope.parameters()) {
-            restrict_to_scope(db, &write.scope, false).await?;
+            restrict_to_scope(db, &write.scope, ScopeLasts::Transaction).await?;
             visible = Some(write.scope.parameters());
         }
         // One check serves all writes to a run: no other process can take the run until this transaction ends.
@@ -218,7 +233,7 @@ async fn apply_all(
         let outcome = match valid {
             Ok(()) => {
                 checked.extend(lease);
-                apply(&mut DbConnection::Postgres(&mut *db), write).await
+                apply(db, write).await
             }
             Err(error) => Err(error),
         };

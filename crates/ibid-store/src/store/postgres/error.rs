@@ -25,9 +25,10 @@ fn is_constraint(fault: &sqlx::Error) -> bool {
         .is_some_and(|code| code.starts_with("23") || code.starts_with("22") || code == "42501")
 }
 
-/// Shutdown and start of the server, too many clients, deadlock, serialization failure, idle transaction ended. Connection
+/// Shutdown and start of the server, too many clients, deadlock, serialization failure, idle transaction ended, a lock that was not free in time. Connection
 /// exceptions begin with `08`.
-const TRANSIENT: [&str; 7] = ["57P01", "57P02", "57P03", "53300", "40001", "40P01", "25P03"];
+const TRANSIENT: [&str; 8] =
+    ["57P01", "57P02", "57P03", "53300", "40001", "40P01", "25P03", "55P03"];
 
 /// Whether the connection or the server went away, or the server asks to try again: a new connection may succeed.
 pub(super) fn is_transient(fault: &sqlx::Error) -> bool {
@@ -37,8 +38,15 @@ pub(super) fn is_transient(fault: &sqlx::Error) -> bool {
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::WorkerCrashed => true,
+        _ if is_refused_by_pooler(fault) => false,
         _ => code(fault).is_some_and(|code| code.starts_with("08") || TRANSIENT.contains(&&*code)),
     }
+}
+
+/// Whether PgBouncer refused what only a session of the program's own can have. Its code says protocol violation.
+fn is_refused_by_pooler(fault: &sqlx::Error) -> bool {
+    let message = fault.as_database_error().map(|it| it.message());
+    message.is_some_and(|it| it.starts_with("unsupported startup parameter"))
 }
 
 fn advice(fault: &sqlx::Error) -> (ErrorKind, Option<&'static str>) {
@@ -57,6 +65,10 @@ fn advice(fault: &sqlx::Error) -> (ErrorKind, Option<&'static str>) {
         "25006" => {
             (ErrorKind::Setup, Some("the server is read-only: set `store.url` to the primary"))
         }
+        _ if is_refused_by_pooler(fault) => (
+            ErrorKind::Setup,
+            Some("set `store.url` to the server itself, and `store.pooler_url` to the pooler"),
+        ),
         _ if is_transient(fault) => (
             ErrorKind::Transient,
             Some("check that the server is running and reachable; nothing acknowledged was lost"),

@@ -8,6 +8,7 @@ mod commit;
 mod error;
 mod locks;
 mod open;
+mod partitions;
 pub(super) mod session;
 mod wakeups;
 
@@ -27,6 +28,7 @@ use ibid_core::domain::RunId;
 use ibid_core::{Error, ErrorKind, Result};
 
 use open::PostgresAccess;
+use session::ScopeLasts;
 
 pub use call_places::PostgresCallPlaces;
 pub use locks::PostgresLocks;
@@ -49,10 +51,42 @@ pub struct PostgresBackend {
     access: PostgresAccess,
     writers: Arc<WriterPool>,
     wakeups: Arc<PostgresWakeups>,
-    /// Sessions that see all rows. They are never restricted to an owner.
-    unrestricted_readers: PgPool,
-    /// Sessions that are restricted to an owner each time they are used.
-    readers: PgPool,
+    readers: Readers,
+}
+
+/// The connections that read, and those that do single writes.
+#[derive(Clone)]
+struct Readers {
+    /// They see all rows, and are never restricted to an owner.
+    unrestricted: PgPool,
+    /// They are restricted to an owner each time they are used.
+    of_owner: PgPool,
+    access: PostgresAccess,
+}
+
+impl Readers {
+    /// A session that sees all rows.
+    async fn unrestricted(&self) -> sqlx::Result<DbSession> {
+        self.session(&self.unrestricted).await
+    }
+
+    /// A session that sees the rows within `scope`.
+    async fn within(&self, scope: &OwnerScope) -> sqlx::Result<DbSession> {
+        let lasts = match self.access.is_pooled() {
+            true => ScopeLasts::Transaction,
+            false => ScopeLasts::Session,
+        };
+        let mut session = self.session(&self.of_owner).await?;
+        session::restrict_to_scope(&mut session.connection(), scope, lasts).await?;
+        Ok(session)
+    }
+
+    async fn session(&self, pool: &PgPool) -> sqlx::Result<DbSession> {
+        if self.access.is_pooled() {
+            return Ok(DbSession::Pooled(pool.begin_with(self.access.begin()).await?));
+        }
+        Ok(DbSession::Postgres(pool.acquire().await?))
+    }
 }
 
 struct WriterPool {
@@ -69,9 +103,26 @@ impl SqlStore<PostgresBackend> {
     /// `Setup` when the database cannot be used or was written by a newer Ibid, `Transient` when the server cannot be
     /// reached. Errors do not contain the password.
     pub async fn open(url: &str) -> Result<PostgresStore> {
-        let access = PostgresAccess::parse(url)?.prepare().await?;
-        let unrestricted_readers = access.unrestricted_readers();
-        let wakeups = Arc::new(PostgresWakeups::new(unrestricted_readers.clone()));
+        SqlStore::open_with(PostgresAccess::parse(url)?).await
+    }
+
+    /// Opens the store at `url`, which reads and writes through the pooler at `pooler_url`: PgBouncer or another, in transaction
+    /// mode or any. Locks and notifications are of sessions, and use two connections to the server itself.
+    ///
+    /// # Errors
+    /// As for [`PostgresStore::open`]; `Setup` too when the two lead to different databases.
+    pub async fn open_pooled(url: &str, pooler_url: &str) -> Result<PostgresStore> {
+        SqlStore::open_with(PostgresAccess::parse(url)?.through_pooler(pooler_url)?).await
+    }
+
+    async fn open_with(access: PostgresAccess) -> Result<PostgresStore> {
+        let access = access.prepare().await?;
+        let readers = Readers {
+            unrestricted: access.unrestricted_readers(),
+            of_owner: access.readers(),
+            access: access.clone(),
+        };
+        let wakeups = Arc::new(PostgresWakeups::new(readers.clone(), access.listener()));
         let mut tasks = JoinSet::new();
         let queues = [RUN_WRITER, ACCOUNT_WRITER].map(|_| {
             let (queue, inbox) = mpsc::channel(QUEUE_LENGTH);
@@ -80,9 +131,8 @@ impl SqlStore<PostgresBackend> {
         });
         Ok(SqlStore::unscoped(PostgresBackend {
             fence: None,
-            unrestricted_readers,
             wakeups,
-            readers: access.readers(),
+            readers,
             access,
             writers: Arc::new(WriterPool { queues, _tasks: tasks }),
         }))
@@ -132,15 +182,12 @@ impl Backend for PostgresBackend {
         if scope.is_limited() {
             return self.direct_writer(scope).await;
         }
-        let session = self.unrestricted_readers.acquire().await?;
-        Ok(DbSession::Postgres(session))
+        self.readers.unrestricted().await
     }
 
     /// Setting the scope also finds out whether the connection is alive, before a write is sent over it.
     async fn direct_writer(&self, scope: &OwnerScope) -> sqlx::Result<DbSession> {
-        let mut session = self.readers.acquire().await?;
-        session::restrict_to_scope(&mut session, scope, true).await?;
-        Ok(DbSession::Postgres(session))
+        self.readers.within(scope).await
     }
 
     async fn submit(&self, scope: &OwnerScope, write: WriteOp) -> Result<WriteOutcome> {
@@ -174,6 +221,10 @@ impl Backend for PostgresBackend {
         let runs: Vec<&str> = incomplete.iter().map(|(run,)| run.as_str()).collect();
         let what = format!("{} lacks events of {}", self.location(), runs.join(", "));
         Err(Error::new(ErrorKind::Setup, what).with_hint("restore the database from a backup"))
+    }
+
+    async fn drop_event_months(&self, before: &str) -> Result<u64> {
+        partitions::drop_months(&self.access, before).await.map_err(|it| it.error())
     }
 
     fn location(&self) -> String {

@@ -3,12 +3,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
 
 use super::super::error::RECONNECT;
-use super::super::write::OwnerScope;
 use super::error::{is_transient, store_error};
-use super::session::restrict_to_scope;
+use super::partitions;
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The steps from each version of the schema to the next, beginning with an empty database.
@@ -23,20 +22,34 @@ const MIGRATIONS: &[&str] = &[
     include_str!("org_weights.sql"),
     include_str!("page_objects.sql"),
     include_str!("schedules.sql"),
+    include_str!("partitions.sql"),
 ];
 
 /// The oldest major version of PostgreSQL with all features in use, `security_invoker` views among them.
 const OLDEST_SERVER: i32 = 15;
 
-/// The number of connections that read all rows, the one that listens for changes among them. With the [`OWNER_READERS`], the
-/// writers and the one that holds locks a process has 8.
-const READERS: u32 = 3;
+/// The number of connections that read all rows. With the [`OWNER_READERS`], two writers, the one that listens for changes and
+/// the one that holds locks a process has 8.
+const READERS: u32 = 2;
 
 /// The number of connections that read the rows of an owner.
 const OWNER_READERS: u32 = 2;
 
+/// Begins a transaction on a session of the program's own, which has its settings already.
+const BEGIN: &str = "begin";
+
+/// Begins a transaction on a session that a pooler gives to others afterwards.
+const BEGIN_POOLED: &str = "begin; set local search_path = ibid; set local ibid.scope = 'all';
+    set local idle_in_transaction_session_timeout = '10s'";
+const BEGIN_POOLED_AS_PLAIN: &str =
+    "begin; set local search_path = ibid; set local ibid.scope = 'all';
+    set local idle_in_transaction_session_timeout = '10s'; set local role ibid_plain";
+
 /// How long to wait for a free connection that reads.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A word that no two databases share.
+const OBJECT_FOLDER: &str = "select name from ibid.object_folder";
 
 /// Held during a migration, so that of processes that start together only one migrates.
 const MIGRATION_LOCK: i64 = 0x6962_6964;
@@ -48,6 +61,8 @@ const PLAIN_ROLE: &str = "ibid_plain";
 #[derive(Clone)]
 pub(super) struct PostgresAccess {
     options: PgConnectOptions,
+    /// A pooler in transaction mode before the server. Locks, notifications and migrations go past it.
+    pooler: Option<PgConnectOptions>,
     /// Server and database, without the password.
     location: String,
     /// The role to switch to after connecting.
@@ -60,36 +75,37 @@ impl PostgresAccess {
     /// # Errors
     /// `Setup` for any other text. The error does not contain the address, which may contain a password.
     pub(super) fn parse(url: &str) -> Result<PostgresAccess> {
-        let invalid = || {
-            Error::new(ErrorKind::Setup, "reading `store.url`").with_hint(
-                "write it as postgres://user:password@host:5432/database, or unset it; `DATABASE_URL` sets it too",
-            )
-        };
-        // The parser accepts any scheme, and `DATABASE_URL` may be meant for another program.
-        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(invalid().with_source("not a PostgreSQL URL"));
-        }
-        let options =
-            PgConnectOptions::from_str(url).map_err(|cause| invalid().with_source(cause))?;
-        let options = options
-            .application_name("ibid")
-            .options([
-                ("search_path", "ibid"),
-                ("ibid.scope", "all"),
-                // A transaction must not stay open when its client is gone: a writer waits to learn how it ended.
-                ("idle_in_transaction_session_timeout", "10s"),
-                ("tcp_keepalives_idle", "10"),
-                ("tcp_keepalives_interval", "5"),
-                ("tcp_keepalives_count", "3"),
-            ])
-            .disable_statement_logging();
-        let location = format!(
-            "postgres://{}:{}/{}",
-            options.get_host(),
-            options.get_port(),
-            options.get_database().unwrap_or(options.get_username()),
-        );
-        Ok(PostgresAccess { options, location, role: None })
+        let options = parse_url(
+            url,
+            "reading `store.url`",
+            "write it as postgres://user:password@host:5432/database, or unset it; `DATABASE_URL` sets it too",
+        )?;
+        let options = options.options([
+            ("search_path", "ibid"),
+            ("ibid.scope", "all"),
+            // A transaction must not stay open when its client is gone: a writer waits to learn how it ended.
+            ("idle_in_transaction_session_timeout", "10s"),
+            ("tcp_keepalives_idle", "10"),
+            ("tcp_keepalives_interval", "5"),
+            ("tcp_keepalives_count", "3"),
+        ]);
+        let location = location(&options);
+        Ok(PostgresAccess { options, pooler: None, location, role: None })
+    }
+
+    /// The same database, with reads and writes through the pooler at `url`.
+    ///
+    /// # Errors
+    /// As for [`PostgresAccess::parse`].
+    pub(super) fn through_pooler(self, url: &str) -> Result<PostgresAccess> {
+        let options = parse_url(
+            url,
+            "reading `store.pooler_url`",
+            "write it as postgres://user:password@host:6432/database, or unset it",
+        )?;
+        // PgBouncer refuses parameters that it does not know.
+        let pooler = Some(options.extra_float_digits(None));
+        Ok(PostgresAccess { pooler, ..self })
     }
 
     /// Server and database, without the password.
@@ -97,40 +113,67 @@ impl PostgresAccess {
         &self.location
     }
 
-    /// Opens a session.
+    /// Opens a session on the server itself.
     pub(super) async fn connect(&self) -> sqlx::Result<PgConnection> {
         let mut db = PgConnection::connect_with(&self.options).await?;
         set_role(&mut db, self.role).await?;
         Ok(db)
     }
 
-    /// Sessions that read all rows. Each opens when first needed.
+    /// Opens a session on the server itself in the role of `store.url`, which owns the tables.
+    pub(super) async fn connect_as_owner(&self) -> sqlx::Result<PgConnection> {
+        PgConnection::connect_with(&self.options).await
+    }
+
+    /// Opens a connection for transactions that begin with [`PostgresAccess::begin`], through the pooler if there is one.
+    pub(super) async fn connect_for_transactions(&self) -> sqlx::Result<PgConnection> {
+        match &self.pooler {
+            Some(pooler) => PgConnection::connect_with(pooler).await,
+            None => self.connect().await,
+        }
+    }
+
+    /// The statement that begins a transaction in which the rows of all owners are visible.
+    pub(super) fn begin(&self) -> &'static str {
+        match (&self.pooler, self.role) {
+            (None, _) => BEGIN,
+            (Some(_), None) => BEGIN_POOLED,
+            (Some(_), Some(_)) => BEGIN_POOLED_AS_PLAIN,
+        }
+    }
+
+    /// Whether reads and writes go through a pooler, and so in transactions and without named statements.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.pooler.is_some()
+    }
+
+    /// Connections that read all rows. Each opens when first needed.
     pub(super) fn unrestricted_readers(&self) -> PgPool {
-        self.pool(true)
+        self.pool(READERS, self.pooler.as_ref())
     }
 
-    /// Sessions that see no rows until their scope is set, each time they are used. Each opens when first needed.
+    /// Connections that are restricted to an owner each time they are used. Each opens when first needed.
     pub(super) fn readers(&self) -> PgPool {
-        self.pool(false)
+        self.pool(OWNER_READERS, self.pooler.as_ref())
     }
 
-    fn pool(&self, unrestricted: bool) -> PgPool {
-        let role = self.role;
-        PgPoolOptions::new()
-            .max_connections(if unrestricted { READERS } else { OWNER_READERS })
+    /// The session that listens for changes.
+    pub(super) fn listener(&self) -> PgPool {
+        self.pool(1, None)
+    }
+
+    fn pool(&self, connections: u32, pooler: Option<&PgConnectOptions>) -> PgPool {
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             // A read is tried again when the connection turns out to be dead.
-            .test_before_acquire(false)
-            .after_connect(move |db, _| {
-                Box::pin(async move {
-                    set_role(db, role).await?;
-                    if unrestricted {
-                        restrict_to_scope(db, &OwnerScope::default(), true).await?;
-                    }
-                    Ok(())
-                })
-            })
-            .connect_lazy_with(self.options.clone())
+            .test_before_acquire(false);
+        if let Some(pooler) = pooler {
+            return pool.connect_lazy_with(pooler.clone());
+        }
+        let role = self.role;
+        let pool = pool.after_connect(move |db, _| Box::pin(set_role(db, role)));
+        pool.connect_lazy_with(self.options.clone())
     }
 
     /// Brings the schema to this version, and finds the role to work as. Waits for a server that is starting.
@@ -178,12 +221,14 @@ impl PostgresAccess {
                 "create the database with encoding UTF8",
             ));
         }
+        partitions::check_before_step(&mut db).await?;
         let mut tx = db.begin().await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
         self.migrate(&mut tx).await?;
+        partitions::add_months(&mut tx).await?;
         let bypasses_security: bool = sqlx::query_scalar(
             "select rolsuper or rolbypassrls from pg_roles where rolname = current_user",
         )
@@ -193,9 +238,30 @@ impl PostgresAccess {
             sqlx::raw_sql(include_str!("plain.sql")).execute(&mut *tx).await?;
             self.role = Some(PLAIN_ROLE);
         }
+        let folder: String = sqlx::query_scalar(OBJECT_FOLDER).fetch_one(&mut *tx).await?;
         tx.commit().await?;
         db.close().await?;
-        Ok(())
+        self.check_pooler(&folder).await
+    }
+
+    /// Checks that the pooler, if there is one, leads to the database with `folder`.
+    async fn check_pooler(&self, folder: &str) -> std::result::Result<(), PrepareError> {
+        let Some(pooler) = &self.pooler else {
+            return Ok(());
+        };
+        let mut db = PgConnection::connect_with(pooler).await?;
+        let found: String = async {
+            sqlx::raw_sql(self.begin()).execute(&mut db).await?;
+            let found = sqlx::query_scalar(OBJECT_FOLDER).persistent(false);
+            found.fetch_one(&mut db).await
+        }
+        .await?;
+        db.close().await?;
+        if found == folder {
+            return Ok(());
+        }
+        let what = format!("{} is another database than {}", location(pooler), self.location);
+        Err(self.prepare_error(what, "let `store.pooler_url` lead to the database of `store.url`"))
     }
 
     async fn migrate(&self, tx: &mut PgConnection) -> std::result::Result<(), PrepareError> {
@@ -221,7 +287,8 @@ impl PostgresAccess {
             ));
         };
         for step in steps {
-            sqlx::raw_sql(*step).execute(&mut *tx).await?;
+            let step = partitions::fill_in(tx, step).await?;
+            sqlx::raw_sql(AssertSqlSafe(step)).execute(&mut *tx).await?;
         }
         let statement = match from {
             None => "insert into schema_version (version) values ($1)",
@@ -237,6 +304,27 @@ impl PostgresAccess {
     fn prepare_error(&self, what: String, hint: &str) -> PrepareError {
         PrepareError::Unusable(Error::new(ErrorKind::Setup, what).with_hint(hint))
     }
+}
+
+/// The options of `url`, which `reading` and `hint` are about if it is no URL of PostgreSQL.
+fn parse_url(url: &str, reading: &str, hint: &str) -> Result<PgConnectOptions> {
+    let invalid = || Error::new(ErrorKind::Setup, reading).with_hint(hint);
+    // The parser accepts any scheme, and `DATABASE_URL` may be meant for another program.
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(invalid().with_source("not a PostgreSQL URL"));
+    }
+    let options = PgConnectOptions::from_str(url).map_err(|cause| invalid().with_source(cause))?;
+    Ok(options.application_name("ibid").disable_statement_logging())
+}
+
+/// Server and database of `options`, without the password.
+fn location(options: &PgConnectOptions) -> String {
+    format!(
+        "postgres://{}:{}/{}",
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or(options.get_username()),
+    )
 }
 
 async fn set_role(db: &mut PgConnection, role: Option<&'static str>) -> sqlx::Result<()> {

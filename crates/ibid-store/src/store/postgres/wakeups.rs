@@ -14,6 +14,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use super::super::statement::query;
+use super::Readers;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{RunSubscription, RunWakeups};
 
@@ -58,12 +60,13 @@ impl Follower {
 }
 
 impl PostgresWakeups {
-    pub(super) fn new(pool: PgPool) -> PostgresWakeups {
+    /// Tells and looks through `readers`, and listens on a session of `listener`.
+    pub(super) fn new(readers: Readers, listener: PgPool) -> PostgresWakeups {
         let shared: Arc<SharedWakeups> = Arc::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(tell_changes(Arc::clone(&shared), pool.clone()));
-        tasks.spawn(listen(Arc::clone(&shared), pool.clone()));
-        tasks.spawn(look_for_untold(Arc::clone(&shared), pool));
+        tasks.spawn(tell_changes(Arc::clone(&shared), readers.clone()));
+        tasks.spawn(listen(Arc::clone(&shared), listener));
+        tasks.spawn(look_for_untold(Arc::clone(&shared), readers));
         PostgresWakeups { shared, _tasks: tasks }
     }
 
@@ -130,7 +133,7 @@ impl SharedWakeups {
     }
 }
 
-async fn tell_changes(shared: Arc<SharedWakeups>, pool: PgPool) {
+async fn tell_changes(shared: Arc<SharedWakeups>, readers: Readers) {
     loop {
         shared.to_tell.notified().await;
         let changed = {
@@ -139,8 +142,7 @@ async fn tell_changes(shared: Arc<SharedWakeups>, pool: PgPool) {
         };
         let ids: Vec<&str> = changed.iter().map(RunId::as_str).collect();
         for ids in ids.chunks(MAX_IDS) {
-            let notify = sqlx::query("select pg_notify($1, $2)").bind(CHANNEL).bind(ids.join(" "));
-            if notify.execute(&pool).await.is_err() {
+            if tell(&readers, &ids.join(" ")).await.is_err() {
                 // Told again, some perhaps twice.
                 shared.announce(changed.iter().cloned());
                 sleep(RETRY_INTERVAL).await;
@@ -149,6 +151,13 @@ async fn tell_changes(shared: Arc<SharedWakeups>, pool: PgPool) {
         }
         sleep(MIN_INTERVAL).await;
     }
+}
+
+async fn tell(readers: &Readers, ids: &str) -> sqlx::Result<()> {
+    let mut session = readers.unrestricted().await?;
+    let notify = query("select pg_notify($1, $2)").bind(CHANNEL).bind(ids);
+    notify.execute(&mut session.connection()).await?;
+    session.finish().await
 }
 
 /// Wakes the followers of the runs that are told of. Begins with the first follower.
@@ -172,7 +181,7 @@ async fn listen(shared: Arc<SharedWakeups>, pool: PgPool) {
 }
 
 /// Wakes the followers of the runs that have other events than at the last look, or were not followed then.
-async fn look_for_untold(shared: Arc<SharedWakeups>, pool: PgPool) {
+async fn look_for_untold(shared: Arc<SharedWakeups>, readers: Readers) {
     let mut seen: BTreeMap<String, i64> = BTreeMap::new();
     loop {
         sleep(LOOK_INTERVAL).await;
@@ -182,10 +191,8 @@ async fn look_for_untold(shared: Arc<SharedWakeups>, pool: PgPool) {
         if ids.is_empty() {
             continue;
         }
-        let rows = sqlx::query_as("select id, seq from runs where id = any($1)").bind(&ids);
         // When the server cannot be reached now, the next look finds them.
-        let rows: Vec<(String, i64)> = rows.fetch_all(&pool).await.unwrap_or_default();
-        for (id, seq) in rows {
+        for (id, seq) in last_events(&readers, &ids).await.unwrap_or_default() {
             if seen.insert(id.clone(), seq) != Some(seq)
                 && let Ok(run) = id.parse()
             {
@@ -193,6 +200,15 @@ async fn look_for_untold(shared: Arc<SharedWakeups>, pool: PgPool) {
             }
         }
     }
+}
+
+/// The number of the last event of each of the runs `ids`.
+async fn last_events(readers: &Readers, ids: &[String]) -> sqlx::Result<Vec<(String, i64)>> {
+    let mut session = readers.unrestricted().await?;
+    let rows = query("select id, seq from runs where id = any(string_to_array($1, ' '))");
+    let rows = rows.bind(ids.join(" ")).fetch_all(&mut session.connection()).await?;
+    session.finish().await?;
+    Ok(rows)
 }
 
 async fn open_listener(pool: &PgPool) -> sqlx::Result<PgListener> {

@@ -5,6 +5,8 @@ mod call_places;
 mod fences;
 #[path = "postgres/outage.rs"]
 mod outage;
+#[path = "postgres/shared_limits.rs"]
+mod shared_limits;
 #[path = "postgres/wakeups.rs"]
 mod wakeups;
 

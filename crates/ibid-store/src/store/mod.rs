@@ -31,5 +31,7 @@ mod write;
 pub use locks::FileLocks;
 #[cfg(feature = "object-store")]
 pub use object_bodies::ObjectBodies;
-pub use postgres::{PostgresCallPlaces, PostgresLocks, PostgresStore, PostgresWakeups};
+pub use postgres::{
+    PostgresCallPlaces, PostgresLocks, PostgresServiceTurns, PostgresStore, PostgresWakeups,
+};
 pub use sqlite::{SqliteStore, database};

@@ -176,6 +176,9 @@ impl App {
         if let Some(places) = &handle.call_places {
             self.components.models.limiters.share(places);
         }
+        if let Some(turns) = &handle.service_turns {
+            self.components.rates.share(turns);
+        }
         Ok(handle)
     }
 

@@ -13,10 +13,9 @@ use async_trait::async_trait;
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio::time::{Instant, timeout_at};
 
-use token_window::{TokenAdmission, TokenWindow};
+use token_window::{MINUTE, TokenAdmission, TokenWindow};
 
 use crate::providers::ModelTarget;
-use crate::stack::DEFAULT_MAX_OUTPUT;
 use crate::token_estimate::max_input_tokens;
 use ibid_core::ports::{
     CallDemand, CallKey, CallPlace, CallPlaces, Completion, LanguageModel, Prompt, TextSink,
@@ -25,8 +24,6 @@ use ibid_core::ports::{
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service_error::ServiceError;
-
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// The limits of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +121,10 @@ pub struct ConcurrencyLimiter {
 #[derive(Debug)]
 struct LimiterState {
     max_concurrent: usize,
+    /// The calls that have a permit, of which one may wait for a place among those of other processes.
     in_flight: usize,
+    /// The calls that were sent.
+    sent: usize,
     /// Consecutive successful calls.
     successes: usize,
     /// When the limit was last halved.
@@ -171,6 +171,7 @@ impl ConcurrencyLimiter {
             state: Mutex::new(LimiterState {
                 max_concurrent: limits.max_concurrent,
                 in_flight: 0,
+                sent: 0,
                 successes: 0,
                 halved: None,
                 closed_until: None,
@@ -226,7 +227,7 @@ impl ConcurrencyLimiter {
 
     /// The calls in flight.
     fn calls(&self) -> usize {
-        self.locked().in_flight
+        self.locked().sent
     }
 
     fn close_for(&self, wait: Duration) {
@@ -365,11 +366,14 @@ struct CallPermit {
     place: Option<Box<dyn CallPlace>>,
     /// Its number among those whose tokens are counted here.
     window: Option<u64>,
+    /// Whether it waits for nothing any more.
+    sent: bool,
 }
 
 impl CallPermit {
     fn new(limiter: &Arc<ConcurrencyLimiter>, window: Option<u64>) -> CallPermit {
-        CallPermit { limiter: Arc::clone(limiter), begun: Instant::now(), place: None, window }
+        let limiter = Arc::clone(limiter);
+        CallPermit { limiter, begun: Instant::now(), place: None, window, sent: false }
     }
 
     /// Waits for a place among the calls of all processes, if they are counted.
@@ -389,6 +393,8 @@ impl CallPermit {
             self.place = Some(places.acquire(key, demand).await?);
             self.begun = Instant::now();
         }
+        self.limiter.locked().sent += 1;
+        self.sent = true;
         Ok(())
     }
 
@@ -406,7 +412,11 @@ impl CallPermit {
 impl Drop for CallPermit {
     fn drop(&mut self) {
         self.place = None;
-        self.limiter.locked().in_flight -= 1;
+        {
+            let mut state = self.limiter.locked();
+            state.in_flight -= 1;
+            state.sent -= usize::from(self.sent);
+        }
         self.limiter.ended.notify_one();
     }
 }
@@ -415,12 +425,23 @@ impl Drop for CallPermit {
 pub struct ThrottledModel {
     inner: Arc<dyn LanguageModel>,
     limiter: Arc<ConcurrencyLimiter>,
+    max_output: u32,
 }
 
 impl ThrottledModel {
-    /// Wraps `inner`. A call that gets no permit in time fails with `Transient` and is not sent.
-    pub fn new(inner: Arc<dyn LanguageModel>, limiter: Arc<ConcurrencyLimiter>) -> ThrottledModel {
-        ThrottledModel { inner, limiter }
+    /// Wraps `inner`. A call that gets no permit in time fails with `Transient` and is not sent. One whose prompt has no limit is counted
+    /// with an answer of `max_output` tokens until it is answered.
+    pub fn new(
+        inner: Arc<dyn LanguageModel>,
+        limiter: Arc<ConcurrencyLimiter>,
+        max_output: u32,
+    ) -> ThrottledModel {
+        ThrottledModel { inner, limiter, max_output }
+    }
+
+    /// The most tokens that a call with `prompt` uses, room for reasoning aside.
+    fn most_tokens(&self, prompt: &Prompt) -> u64 {
+        max_input_tokens(prompt) + u64::from(prompt.max_tokens.unwrap_or(self.max_output))
     }
 }
 
@@ -431,7 +452,7 @@ impl LanguageModel for ThrottledModel {
     }
 
     async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
-        let mut permit = self.limiter.acquire(self.name(), most_tokens(prompt)).await?;
+        let mut permit = self.limiter.acquire(self.name(), self.most_tokens(prompt)).await?;
         let answer = self.inner.complete(prompt, sink).await;
         if let Some(tokens) = used_tokens(&answer) {
             permit.settle_tokens(tokens);
@@ -439,11 +460,6 @@ impl LanguageModel for ThrottledModel {
         self.limiter.record(permit.begun, answer.as_ref().err());
         answer
     }
-}
-
-/// The most tokens that a call with `prompt` uses, room for reasoning aside.
-fn most_tokens(prompt: &Prompt) -> u64 {
-    max_input_tokens(prompt) + u64::from(prompt.max_tokens.unwrap_or(DEFAULT_MAX_OUTPUT))
 }
 
 /// The tokens that a call has used, if that is known.

@@ -7,7 +7,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn limited(model: &Arc<ScriptedModel>, limiter: &Arc<ConcurrencyLimiter>) -> ThrottledModel {
     let inner: Arc<dyn LanguageModel> = model.clone();
-    ThrottledModel::new(inner, Arc::clone(limiter))
+    ThrottledModel::new(inner, Arc::clone(limiter), 1_000)
 }
 
 fn limits(at_once: usize) -> ConcurrencyLimits {
@@ -158,7 +158,7 @@ async fn the_calls_of_any_minute_use_so_many_tokens_and_no_more() {
     let limits = ConcurrencyLimits { tokens_per_minute: Some(400), max_wait: wait, ..limits(8) };
     let limited = limited(&model, &ConcurrencyLimiter::new(limits));
     let asked = Prompt { max_tokens: Some(150), ..prompt("plan") };
-    assert_eq!(most_tokens(&asked), 171);
+    assert_eq!(limited.most_tokens(&asked), 171);
     let answers = join_all((0..6).map(|_| limited.complete(&asked, None))).await;
     assert!(answers.iter().all(Result::is_ok));
     // A call asks for 171 tokens and has used 110 when it is answered: a third one has room then, not before.

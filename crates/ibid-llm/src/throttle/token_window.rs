@@ -1,9 +1,11 @@
 //! The tokens of the calls of the last minute, in one process.
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::MINUTE;
+/// The window of limits.
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
 /// The calls of the last minute with their tokens, oldest first.
 #[derive(Debug, Default)]

@@ -215,6 +215,16 @@ impl<B: Backend> Accounts for SqlStore<B> {
         Ok(WaitingRuns { all: count(all), own: count(own) })
     }
 
+    async fn waiting_runs_by_org(&self) -> Result<Vec<(Option<String>, usize)>> {
+        let statement = query(
+            "select owner_org, count(*) from runs where ended_on = '' and served = 1 and status = 'pending'
+             group by owner_org order by count(*) desc, owner_org",
+        );
+        let counts: Vec<(Option<String>, i64)> = self.fetch_all(statement).await?;
+        let count = |(org, number)| (org, usize::try_from(number).unwrap_or(0));
+        Ok(counts.into_iter().map(count).collect())
+    }
+
     async fn spending(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spending> {
         let statement =
             query(SPENDING_QUERY).bind(&owner.user).bind(&owner.org).bind(day).bind(alive_since);

@@ -19,8 +19,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use serde_json::json;
+
 use super::database;
+use crate::cli::{ASKED, TestHome};
 use crate::model::http::{answer, read_request};
+use crate::spending::{Counted, get, post, serve, user};
 
 /// When a test is given up.
 const LONG: Duration = Duration::from_secs(60);
@@ -246,4 +250,53 @@ async fn no_server_searches_before_the_time_that_an_engine_told_another() {
     let begun = Instant::now();
     assert!(search(&other).await.is_err());
     assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL"]
+async fn servers_count_tokens_and_turns_in_the_store_that_they_share() {
+    let url = database().await;
+    let desk = TestHome::new();
+    let model = Counted::start(Duration::from_millis(20)).await;
+    let json = "content-type: application/json\r\n";
+    let engine = TimedService::start(vec![], answer("200 OK", json, r#"{"results":[]}"#)).await;
+    let mut env = model.env();
+    for (name, value) in [
+        ("DATABASE_URL", url.as_str()),
+        ("SEARXNG_URL", engine.url.as_str()),
+        ("IBID_SEARCH_CACHE_HOURS", "0"),
+        ("IBID_MODEL_TOKENS_PER_MINUTE", "1000000"),
+    ] {
+        env.push((name.to_owned(), value.to_owned()));
+    }
+    let token = user(&desk, &env, "joe", &[]);
+    let servers = [serve(&desk, &env), serve(&desk, &env)];
+    let mut runs = Vec::new();
+    for server in &servers {
+        let asked = json!({"question": ASKED, "engines": ["searxng"]});
+        let it = post(server, &token, "/v1/runs", None, &asked).await;
+        assert_eq!(it.status, 202, "{}", it.body);
+        runs.push(it.json()["id"].as_str().unwrap().to_owned());
+    }
+    let begun = Instant::now();
+    for (server, run) in servers.iter().zip(&runs) {
+        let run = format!("/v1/runs/{run}?wait=5");
+        let is_open =
+            |it: &serde_json::Value| it["status"] == "pending" || it["status"] == "in_progress";
+        while is_open(&get(server, &token, &run).await) {
+            assert!(begun.elapsed() < LONG);
+        }
+    }
+    let mut db = PgConnection::connect(&url).await.unwrap();
+    let ask = "select count(distinct worker) from ibid.call_tokens";
+    let workers: i64 = sqlx::query_scalar(ask).fetch_one(&mut db).await.unwrap();
+    assert_eq!(workers, 2);
+    let ask = "select count(*) from ibid.service_turns";
+    let engines: i64 = sqlx::query_scalar(ask).fetch_one(&mut db).await.unwrap();
+    assert_eq!(engines, 1);
+    // The pace of this engine.
+    let (times, distance) = (engine.times(), Duration::from_millis(100));
+    let whole = times[times.len() - 1] - times[0];
+    let least = distance * (times.len() as u32 - 1);
+    assert!(times.len() >= 4 && whole + distance / 2 >= least, "{} in {whole:?}", times.len());
 }

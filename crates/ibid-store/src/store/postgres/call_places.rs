@@ -6,6 +6,7 @@
 //! tokens, and tell and learn of pauses.
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,6 +76,8 @@ struct SharedPlaces {
     keys: Mutex<BTreeMap<CallKey, KeyPlaces>>,
     /// Wakes the keeper.
     changed: Notify,
+    /// The numbers of leases of tokens. They go on when a key is called again after a time without calls.
+    leases: AtomicU64,
     /// The number of renewals. Waiting calls look again after each.
     renewals: watch::Sender<u64>,
 }
@@ -166,6 +169,7 @@ impl PostgresCallPlaces {
             locks: locks.session(),
             keys: Mutex::default(),
             changed: Notify::new(),
+            leases: AtomicU64::new(0),
             renewals: watch::Sender::new(0),
         });
         let mut keeper = JoinSet::new();
@@ -396,7 +400,11 @@ impl SharedPlaces {
         own.places = own.places.min(places);
         let waits: Vec<(f64, u64)> =
             others.iter().map(|it| (it.4, u64::try_from(it.5).unwrap_or(0))).collect();
-        let tokens = own.tokens.as_mut().map(|tokens| tokens.begin_renewal(&waits, wanted == 0));
+        let begin = |tokens: &mut TokenLeases| {
+            let nth = self.leases.fetch_add(1, Ordering::Relaxed);
+            tokens.begin_renewal(&waits, wanted == 0, nth)
+        };
+        let tokens = own.tokens.as_mut().map(begin);
         let waits = tokens.as_ref().and_then(TokenRenewal::waits);
         let pause = own.untold_pause;
         Some(KeyRenewal { places, wanted, tokens, waits, pause })

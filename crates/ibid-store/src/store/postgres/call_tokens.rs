@@ -136,8 +136,13 @@ impl TokenLeases {
     }
 
     /// What the next renewal does. `others` are the other processes: how long the first call of each waits, in seconds, and for how many
-    /// tokens. `ends` says that this process has no calls any more.
-    pub(super) fn begin_renewal(&mut self, others: &[(f64, u64)], ends: bool) -> TokenRenewal {
+    /// tokens. `ends` says that this process has no calls any more. The next lease of this process has the number `nth`.
+    pub(super) fn begin_renewal(
+        &mut self,
+        others: &[(f64, u64)],
+        ends: bool,
+        nth: u64,
+    ) -> TokenRenewal {
         self.leases.retain(|it| it.taken.elapsed() < COUNTED);
         for lease in &mut self.leases {
             lease.closed |= ends || lease.taken.elapsed() >= USE_TIME;
@@ -148,12 +153,11 @@ impl TokenLeases {
         // Who has tokens already leaves the rest to others.
         let first = first.filter(|it| self.find(it.tokens).is_none());
         let waited = first.map_or(0.0, |it| it.since.elapsed().as_secs_f64());
-        self.next += 1;
         TokenRenewal {
             per_minute: self.per_minute,
             first,
             used,
-            nth: self.next,
+            nth,
             before: others.iter().filter(|it| it.0 > waited).map(|it| it.1).sum(),
             processes: others.len() as u64 + 1,
         }
@@ -256,7 +260,7 @@ mod tests {
         tokens.wait(demand, 0);
         tokio::time::advance(Duration::from_secs(5)).await;
         let before = |tokens: &mut TokenLeases| {
-            tokens.begin_renewal(&[(4.0, 50), (6.0, 700), (0.0, 0)], false).before
+            tokens.begin_renewal(&[(4.0, 50), (6.0, 700), (0.0, 0)], false, 9).before
         };
         assert_eq!(before(&mut tokens), 700);
         tokio::time::advance(Duration::from_secs(2)).await;
@@ -276,11 +280,11 @@ mod tests {
             used: vec![],
         });
         let taken = tokens.take(call).unwrap();
-        assert!(tokens.begin_renewal(&[], false).used.is_empty(), "it is still in use");
+        assert!(tokens.begin_renewal(&[], false, 9).used.is_empty(), "it is still in use");
         tokio::time::advance(USE_TIME).await;
         assert!(tokens.take(call).is_none());
         tokens.settle(taken, 30);
-        assert_eq!(tokens.begin_renewal(&[], false).used, [(7, 30)]);
+        assert_eq!(tokens.begin_renewal(&[], false, 9).used, [(7, 30)]);
         assert!(!tokens.is_settled());
         tokens.end_renewal(&TokenGrant {
             taken: Instant::now(),
@@ -290,7 +294,7 @@ mod tests {
         });
         assert!(tokens.is_settled());
         tokio::time::advance(COUNTED).await;
-        tokens.begin_renewal(&[], false);
+        tokens.begin_renewal(&[], false, 9);
         assert!(tokens.leases.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Each trait's doc comment states its contract; one test suite runs against every implementation.
 mod accounts;
+mod browser_sessions;
 mod call_places;
 mod clock_rng;
 mod crash;
@@ -34,6 +35,7 @@ pub use accounts::{
     Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, User,
     WaitingRuns, is_reserved_user,
 };
+pub use browser_sessions::{BrowserSession, BrowserSessions, SessionLimits};
 pub use call_places::{CallDemand, CallKey, CallPlace, CallPlaces, TokenDemand};
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, VECTOR_CRASH_POINTS, crash_point};

@@ -59,7 +59,7 @@ fn unexpected_outcome(doing: &str) -> Error {
 
 impl<B: Backend> SqlStore<B> {
     /// Runs a statement that changes rows and returns their number.
-    async fn change(&self, statement: SqlStatement) -> Result<u64> {
+    pub(super) async fn change(&self, statement: SqlStatement) -> Result<u64> {
         let changed = self.execute(statement).await;
         changed.map_err(|cause| self.write_error(&cause))
     }

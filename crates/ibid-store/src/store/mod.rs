@@ -22,6 +22,7 @@ mod postgres;
 mod queue;
 mod runs;
 mod schedules;
+mod sessions;
 mod spending;
 mod sqlite;
 mod statement;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use super::page_bodies;
 use crate::config::Settings;
 use ibid_core::Result;
-use ibid_core::ports::{Accounts, CallPlaces, RunLocks, RunWakeups, ServiceTurns, Store};
+use ibid_core::ports::{
+    Accounts, BrowserSessions, CallPlaces, RunLocks, RunWakeups, ServiceTurns, Store,
+};
 use ibid_store::store::{
     FileLocks, PostgresCallPlaces, PostgresServiceTurns, PostgresStore, SqliteStore,
 };
@@ -14,6 +16,7 @@ pub(super) struct StoreHandle {
     pub(super) store: Arc<dyn Store>,
     pub(super) locks: Arc<dyn RunLocks>,
     pub(super) accounts: Arc<dyn Accounts>,
+    pub(super) sessions: Arc<dyn BrowserSessions>,
     /// The places of calls, where several processes on several machines share the store.
     pub(super) call_places: Option<Arc<dyn CallPlaces>>,
     /// The turns at services, likewise.
@@ -37,6 +40,7 @@ impl StoreHandle {
                     wakeups: Some(store.wakeups()),
                     locks: Arc::new(locks),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    sessions: Arc::clone(&store) as Arc<dyn BrowserSessions>,
                     store,
                 })
             }
@@ -46,6 +50,7 @@ impl StoreHandle {
                 Ok(StoreHandle {
                     locks: Arc::new(FileLocks::new(&settings.data_dir)),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    sessions: Arc::clone(&store) as Arc<dyn BrowserSessions>,
                     store,
                     call_places: None,
                     service_turns: None,

@@ -26,3 +26,17 @@ create table service_turns (
     next_at      timestamptz not null,
     paused_until timestamptz
 );
+
+-- Sessions of browsers. Hash and token are SHA-256, in hexadecimal; times are milliseconds since 1970.
+create table browser_sessions (
+    hash     text collate "C" primary key,
+    token    text collate "C" not null,
+    begun_ms bigint not null,
+    used_ms  bigint not null
+);
+
+create index browser_sessions_by_token on browser_sessions (token, used_ms);
+
+alter table browser_sessions enable row level security;
+alter table browser_sessions force row level security;
+create policy of_server on browser_sessions using ((select current_setting('ibid.scope', true)) = 'all');

@@ -196,6 +196,8 @@ pub struct ModelTarget {
     pub base_url: String,
     /// The key, if there is one.
     pub key: Option<ApiKey>,
+    /// The variable that holds the key.
+    key_var: Option<String>,
 }
 
 impl ModelTarget {
@@ -231,12 +233,30 @@ impl ModelTarget {
             }
             None => provider.base_url.to_owned(),
         };
-        let key = set(provider.key_vars).map(|set| ApiKey::new(&set.1));
+        let key = set(provider.key_vars);
         if key.is_none() && provider.needs_key {
             return Err(Error::new(ErrorKind::Setup, format!("no key is set for {name}"))
                 .with_hint(format!("set {} to your key", provider.key_vars.join(" or "))));
         }
-        Ok(ModelTarget { provider, model: model.to_owned(), base_url, key })
+        Ok(ModelTarget {
+            provider,
+            model: model.to_owned(),
+            base_url,
+            key_var: key.as_ref().map(|set| set.0.to_owned()),
+            key: key.map(|set| ApiKey::new(&set.1)),
+        })
+    }
+
+    /// The target, whose key `variable` holds instead of a variable of the provider.
+    #[must_use]
+    pub fn with_key_var(mut self, variable: &str) -> ModelTarget {
+        self.key_var = Some(variable.to_owned());
+        self
+    }
+
+    /// The variable that holds the key; the provider's name if it has none. Never the key.
+    pub fn key_name(&self) -> &str {
+        self.key_var.as_deref().unwrap_or(self.provider.name)
     }
 
     /// The name in events and reports: `openai/gpt-5.1`.

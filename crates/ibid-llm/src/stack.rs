@@ -139,7 +139,7 @@ pub fn wrap(
         .with_longest_answer(Arc::clone(&learned), chosen.longest_answer());
     let adaptive = AdaptiveModel::new(Arc::new(metered), learned, chosen.effort);
     let limiter = context.shared.limiters.get(&chosen.target, context.limits);
-    let limited = ThrottledModel::new(Arc::new(adaptive), limiter);
+    let limited = ThrottledModel::new(Arc::new(adaptive), limiter, chosen.max_output);
     let chance = Arc::clone(&context.chance);
     Arc::new(RetryModel::new(Arc::new(limited), context.retry, chance))
 }

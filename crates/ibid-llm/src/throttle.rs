@@ -2,7 +2,9 @@
 //!
 //! The limit adapts by additive increase and multiplicative decrease: it is halved when a call is rejected because of
 //! load, and grows by one after as many successful calls in a row as it allows.
-use std::collections::VecDeque;
+mod token_window;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,15 +13,17 @@ use async_trait::async_trait;
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio::time::{Instant, timeout_at};
 
+use token_window::{MINUTE, TokenAdmission, TokenWindow};
+
 use crate::providers::ModelTarget;
+use crate::token_estimate::max_input_tokens;
 use ibid_core::ports::{
-    CallKey, CallPlace, CallPlaces, Completion, LanguageModel, Prompt, TextSink,
+    CallDemand, CallKey, CallPlace, CallPlaces, Completion, LanguageModel, Prompt, TextSink,
+    TokenDemand, TokenUsage,
 };
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service_error::ServiceError;
-
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// The limits of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +32,19 @@ pub struct ConcurrencyLimits {
     pub max_concurrent: usize,
     /// Maximum calls started within 60 seconds, at least 1; `None` means unlimited.
     pub per_minute: Option<usize>,
+    /// Maximum tokens of the calls started within 60 seconds; `None` means unlimited.
+    pub tokens_per_minute: Option<u64>,
     /// How long a call waits for a permit.
     pub max_wait: Duration,
 }
 
 impl Default for ConcurrencyLimits {
-    /// 32 concurrent calls, any number per minute, 2 minutes of waiting.
+    /// 32 concurrent calls, any number of calls and tokens per minute, 2 minutes of waiting.
     fn default() -> ConcurrencyLimits {
         ConcurrencyLimits {
             max_concurrent: 32,
             per_minute: None,
+            tokens_per_minute: None,
             max_wait: Duration::from_secs(120),
         }
     }
@@ -50,7 +57,14 @@ pub struct ConcurrencyLimiters {
     places: SharedCallPlaces,
 }
 
-type LimiterEntry = (String, Option<ApiKey>, Arc<ConcurrencyLimiter>);
+/// The limiter of one address and key.
+struct LimiterEntry {
+    base_url: String,
+    key: Option<ApiKey>,
+    /// The name of the key.
+    name: String,
+    limiter: Arc<ConcurrencyLimiter>,
+}
 
 /// The places that other processes take part in, once they are known.
 type SharedCallPlaces = Arc<OnceLock<Arc<dyn CallPlaces>>>;
@@ -59,15 +73,29 @@ impl ConcurrencyLimiters {
     /// Returns the limiter for the key and address of `target`, or creates one with `limits`.
     pub fn get(&self, target: &ModelTarget, limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|pair| pair.0 == target.base_url && pair.1 == target.key);
-        if let Some((_, _, limiter)) = found {
-            return Arc::clone(limiter);
+        let found = known.iter().find(|it| it.base_url == target.base_url && it.key == target.key);
+        if let Some(found) = found {
+            return Arc::clone(&found.limiter);
         }
         let api_key = target.key.as_ref().map(ApiKey::expose).unwrap_or_default();
         let key = CallKey::new(&target.base_url, api_key);
         let limiter = ConcurrencyLimiter::create(limits, Some((key, Arc::clone(&self.places))));
-        known.push((target.base_url.clone(), target.key.clone(), Arc::clone(&limiter)));
+        known.push(LimiterEntry {
+            base_url: target.base_url.clone(),
+            key: target.key.clone(),
+            name: target.key_name().to_owned(),
+            limiter: Arc::clone(&limiter),
+        });
         limiter
+    }
+
+    /// The calls of this process in flight, by the name of their key.
+    pub fn in_flight(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for it in self.known.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            *counts.entry(it.name.clone()).or_default() += it.limiter.calls();
+        }
+        counts
     }
 
     /// From now on, calls count with those of the other processes that use `places`. Only the first call has an effect.
@@ -93,7 +121,10 @@ pub struct ConcurrencyLimiter {
 #[derive(Debug)]
 struct LimiterState {
     max_concurrent: usize,
+    /// The calls that have a permit, of which one may wait for a place among those of other processes.
     in_flight: usize,
+    /// The calls that were sent.
+    sent: usize,
     /// Consecutive successful calls.
     successes: usize,
     /// When the limit was last halved.
@@ -101,11 +132,14 @@ struct LimiterState {
     closed_until: Option<Instant>,
     /// Start times of the calls of the last minute.
     begun: VecDeque<Instant>,
+    /// The tokens of the calls of the last minute, while no other process takes part.
+    tokens: TokenWindow,
 }
 
 /// Whether a call may start.
 enum Admission {
-    Go,
+    /// Yes. If tokens are counted here, with its number in the window.
+    Go(Option<u64>),
     /// Not before this time.
     Until(Instant),
     /// Only after another call has ended.
@@ -125,6 +159,7 @@ impl ConcurrencyLimiter {
         let limits = ConcurrencyLimits {
             max_concurrent: limits.max_concurrent.max(1),
             per_minute: limits.per_minute.map(|per_minute| per_minute.max(1)),
+            tokens_per_minute: limits.tokens_per_minute.map(|most| most.max(1)),
             ..limits
         };
         Arc::new(ConcurrencyLimiter {
@@ -136,16 +171,18 @@ impl ConcurrencyLimiter {
             state: Mutex::new(LimiterState {
                 max_concurrent: limits.max_concurrent,
                 in_flight: 0,
+                sent: 0,
                 successes: 0,
                 halved: None,
                 closed_until: None,
                 begun: VecDeque::new(),
+                tokens: TokenWindow::default(),
             }),
         })
     }
 
-    /// Waits for a permit.
-    async fn acquire(self: &Arc<Self>, model: &str) -> Result<CallPermit> {
+    /// Waits for a permit for a call of at most `tokens` tokens.
+    async fn acquire(self: &Arc<Self>, model: &str, tokens: u64) -> Result<CallPermit> {
         let until = Instant::now() + self.limits.max_wait;
         let late = || wait_error(model, None);
         self.check_opens_before(model, until)?;
@@ -154,13 +191,16 @@ impl ConcurrencyLimiter {
         drop(queued);
         loop {
             self.check_opens_before(model, until)?;
-            let next = self.locked().admit(&self.limits);
-            let wake = match next {
-                Admission::Go => {
-                    let (limiter, begun) = (Arc::clone(self), Instant::now());
-                    let mut permit = CallPermit { limiter, begun, place: None };
-                    timeout_at(until, permit.take_place()).await.map_err(|_| late())?;
-                    return Ok(permit);
+            let wake = match self.admit(tokens) {
+                Admission::Go(window) => {
+                    let mut permit = CallPermit::new(self, window);
+                    let taken = permit.take_place(tokens);
+                    match timeout_at(until, taken).await.map_err(|_| late())? {
+                        Ok(()) => return Ok(permit),
+                        // Another process was told to wait.
+                        Err(wait) => self.close_for(wait),
+                    }
+                    continue;
                 }
                 Admission::Until(it) => it.min(until),
                 Admission::Ended => until,
@@ -171,6 +211,29 @@ impl ConcurrencyLimiter {
                 return Err(late());
             }
         }
+    }
+
+    /// Admits a call of at most `tokens` tokens. Other processes that take part count its tokens with theirs.
+    fn admit(&self, tokens: u64) -> Admission {
+        let most = self.limits.tokens_per_minute.filter(|_| self.shared_places().is_none());
+        self.locked().admit(&self.limits, most.map(|most| (tokens, most)))
+    }
+
+    /// The key and the places of all processes, if other processes take part.
+    fn shared_places(&self) -> Option<(&CallKey, &Arc<dyn CallPlaces>)> {
+        let (key, places) = self.places.as_ref()?;
+        Some((key, places.get()?))
+    }
+
+    /// The calls in flight.
+    fn calls(&self) -> usize {
+        self.locked().sent
+    }
+
+    fn close_for(&self, wait: Duration) {
+        let opens = Instant::now() + wait;
+        let mut state = self.locked();
+        state.closed_until = state.closed_until.max(Some(opens));
     }
 
     /// Fails at once if the provider asked not to be called until after `until`.
@@ -185,8 +248,8 @@ impl ConcurrencyLimiter {
     }
 
     fn record(&self, begun: Instant, outcome: Option<&Error>) {
-        let mut state = self.locked();
         let Some(error) = outcome else {
+            let mut state = self.locked();
             state.successes += 1;
             if state.successes >= state.max_concurrent
                 && state.max_concurrent < self.limits.max_concurrent
@@ -202,11 +265,15 @@ impl ConcurrencyLimiter {
         if fault.kind != ErrorKind::Transient {
             return;
         }
-        if let Some(wait) = fault.retry_after {
-            let opens = Instant::now() + wait;
-            state.closed_until = state.closed_until.max(Some(opens));
+        // A call that was not sent was refused here: its wait is known already.
+        if let Some(wait) = fault.retry_after.filter(|_| !fault.unsent) {
+            self.close_for(wait);
+            if let Some((key, places)) = self.shared_places() {
+                places.pause(key, wait);
+            }
         }
         if is_load(fault) {
+            let mut state = self.locked();
             state.successes = 0;
             // Concurrent calls are rejected together; they count once.
             if state.halved.is_none_or(|it| begun >= it) {
@@ -222,7 +289,8 @@ impl ConcurrencyLimiter {
 }
 
 impl LimiterState {
-    fn admit(&mut self, limits: &ConcurrencyLimits) -> Admission {
+    /// Admits a call, and with `tokens` one of so many tokens where a minute may have so many.
+    fn admit(&mut self, limits: &ConcurrencyLimits, tokens: Option<(u64, u64)>) -> Admission {
         let now = Instant::now();
         if let Some(opens) = self.closed_until.filter(|closed_until| *closed_until > now) {
             return Admission::Until(opens);
@@ -234,15 +302,22 @@ impl LimiterState {
             while self.begun.front().is_some_and(|it| *it + MINUTE <= now) {
                 self.begun.pop_front();
             }
-            match self.begun.front() {
-                Some(oldest) if self.begun.len() >= most => {
-                    return Admission::Until(*oldest + MINUTE);
-                }
-                _ => self.begun.push_back(now),
+            if let Some(oldest) = self.begun.front().filter(|_| self.begun.len() >= most) {
+                return Admission::Until(*oldest + MINUTE);
             }
         }
+        let mut window = None;
+        if let Some((tokens, most)) = tokens {
+            match self.tokens.admit(tokens, most) {
+                TokenAdmission::Go(nth) => window = Some(nth),
+                TokenAdmission::Until(at) => return Admission::Until(at),
+            }
+        }
+        if limits.per_minute.is_some() {
+            self.begun.push_back(now);
+        }
         self.in_flight += 1;
-        Admission::Go
+        Admission::Go(window)
     }
 }
 
@@ -289,18 +364,47 @@ struct CallPermit {
     begun: Instant,
     /// Its place among the calls of all processes, held until the call ends.
     place: Option<Box<dyn CallPlace>>,
+    /// Its number among those whose tokens are counted here.
+    window: Option<u64>,
+    /// Whether it waits for nothing any more.
+    sent: bool,
 }
 
 impl CallPermit {
+    fn new(limiter: &Arc<ConcurrencyLimiter>, window: Option<u64>) -> CallPermit {
+        let limiter = Arc::clone(limiter);
+        CallPermit { limiter, begun: Instant::now(), place: None, window, sent: false }
+    }
+
     /// Waits for a place among the calls of all processes, if they are counted.
-    async fn take_place(&mut self) {
-        let ConcurrencyLimiter { places, queued, limits, .. } = &*self.limiter;
-        if let Some((key, places)) = places
-            && let Some(places) = places.get()
-        {
-            let behind = queued.load(Ordering::Relaxed);
-            self.place = Some(places.acquire(key, limits.max_concurrent, behind).await);
+    ///
+    /// # Errors
+    /// How long the key is paused.
+    async fn take_place(&mut self, tokens: u64) -> std::result::Result<(), Duration> {
+        let ConcurrencyLimiter { queued, limits, .. } = &*self.limiter;
+        if let Some((key, places)) = self.limiter.shared_places() {
+            let demand = CallDemand {
+                limit: limits.max_concurrent,
+                behind: queued.load(Ordering::Relaxed),
+                tokens: limits
+                    .tokens_per_minute
+                    .map(|per_minute| TokenDemand { tokens, per_minute }),
+            };
+            self.place = Some(places.acquire(key, demand).await?);
             self.begun = Instant::now();
+        }
+        self.limiter.locked().sent += 1;
+        self.sent = true;
+        Ok(())
+    }
+
+    /// Counts the tokens that the call has used instead of those that it could use.
+    fn settle_tokens(&mut self, tokens: u64) {
+        if let Some(place) = &mut self.place {
+            place.settle_tokens(tokens);
+        }
+        if let Some(nth) = self.window {
+            self.limiter.locked().tokens.settle(nth, tokens);
         }
     }
 }
@@ -308,7 +412,11 @@ impl CallPermit {
 impl Drop for CallPermit {
     fn drop(&mut self) {
         self.place = None;
-        self.limiter.locked().in_flight -= 1;
+        {
+            let mut state = self.limiter.locked();
+            state.in_flight -= 1;
+            state.sent -= usize::from(self.sent);
+        }
         self.limiter.ended.notify_one();
     }
 }
@@ -317,12 +425,23 @@ impl Drop for CallPermit {
 pub struct ThrottledModel {
     inner: Arc<dyn LanguageModel>,
     limiter: Arc<ConcurrencyLimiter>,
+    max_output: u32,
 }
 
 impl ThrottledModel {
-    /// Wraps `inner`. A call that gets no permit in time fails with `Transient` and is not sent.
-    pub fn new(inner: Arc<dyn LanguageModel>, limiter: Arc<ConcurrencyLimiter>) -> ThrottledModel {
-        ThrottledModel { inner, limiter }
+    /// Wraps `inner`. A call that gets no permit in time fails with `Transient` and is not sent. One whose prompt has no limit is counted
+    /// with an answer of `max_output` tokens until it is answered.
+    pub fn new(
+        inner: Arc<dyn LanguageModel>,
+        limiter: Arc<ConcurrencyLimiter>,
+        max_output: u32,
+    ) -> ThrottledModel {
+        ThrottledModel { inner, limiter, max_output }
+    }
+
+    /// The most tokens that a call with `prompt` uses, room for reasoning aside.
+    fn most_tokens(&self, prompt: &Prompt) -> u64 {
+        max_input_tokens(prompt) + u64::from(prompt.max_tokens.unwrap_or(self.max_output))
     }
 }
 
@@ -333,10 +452,24 @@ impl LanguageModel for ThrottledModel {
     }
 
     async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
-        let permit = self.limiter.acquire(self.name()).await?;
+        let mut permit = self.limiter.acquire(self.name(), self.most_tokens(prompt)).await?;
         let answer = self.inner.complete(prompt, sink).await;
+        if let Some(tokens) = used_tokens(&answer) {
+            permit.settle_tokens(tokens);
+        }
         self.limiter.record(permit.begun, answer.as_ref().err());
         answer
+    }
+}
+
+/// The tokens that a call has used, if that is known.
+fn used_tokens(answer: &Result<Completion>) -> Option<u64> {
+    match answer {
+        Ok(Completion {
+            tokens: TokenUsage { input: Some(sent), output: Some(said), .. }, ..
+        }) => Some(sent.saturating_add(*said)),
+        Ok(_) => None,
+        Err(error) => ServiceError::find_in(error).filter(|fault| fault.unsent).map(|_| 0),
     }
 }
 

@@ -35,6 +35,7 @@ mod run_worker;
 mod runs;
 pub mod schedules;
 pub mod semantic;
+mod server_load;
 pub mod sharing;
 pub mod spending;
 mod state;
@@ -55,6 +56,7 @@ pub use confined_parser::run_confined_parser;
 pub use follow_up::PlannerOutput;
 pub use replay::{ForkedRun, ReplayResult};
 pub use run_handle::RunHandle;
+pub use server_load::ServerLoad;
 pub use state::App;
 
 pub use ibid_core::record::{AggregateMetrics, MetricTarget};

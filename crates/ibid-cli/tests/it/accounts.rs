@@ -9,6 +9,7 @@ use ibid::app::{App, AppComponents};
 use ibid_core::ErrorKind;
 use ibid_core::domain::{Owner, RunId, Usage};
 use ibid_core::ports::{Accounts, FrozenClock, IdempotencyStatus, KeyOwner, Org, Store, User};
+use ibid_core::ports::{BrowserSession, SessionLimits};
 use ibid_core::record::{Envelope, Event, Phase};
 use ibid_store::store::{PostgresStore, SqliteStore};
 
@@ -41,6 +42,7 @@ macro_rules! on_both {
 
 on_both!(
     a_token_is_known_until_it_is_taken_back_and_kept_as_a_hash_alone,
+    a_session_lasts_until_it_ends_expires_or_gives_way,
     what_is_there_or_is_not_is_told,
     a_user_sees_runs_of_their_own_alone,
     runs_that_have_not_ended_are_counted_for_their_user,
@@ -94,6 +96,51 @@ async fn a_token_is_known_until_it_is_taken_back_and_kept_as_a_hash_alone(app: A
     assert!(app.identify(&two).await.unwrap().is_some());
     app.remove_user("ann").await.unwrap();
     assert_eq!(app.identify(&two).await.unwrap(), None);
+}
+
+async fn a_session_lasts_until_it_ends_expires_or_gives_way(app: App) {
+    let sessions = app.browser_sessions().await.unwrap();
+    let limits = SessionLimits { age_ms: 1_000, idle_ms: 500, each: 3, all: 5 };
+    let begin = async |hash: &str, token: &str, at: u64| {
+        let (hash, token) = (hash.to_owned(), token.to_owned());
+        let session = BrowserSession { hash, token, begun_ms: at, used_ms: at };
+        sessions.begin_session(&session, limits).await.unwrap();
+    };
+    let known = async |hashes: &[&str]| {
+        let mut known = String::new();
+        for hash in hashes {
+            known += sessions.session(hash).await.unwrap().map_or("-", |_| hash);
+        }
+        known
+    };
+    for (nth, hash) in ["a", "b", "c"].iter().enumerate() {
+        begin(hash, "one", 10 + nth as u64).await;
+    }
+    sessions.touch_session("a", 100).await.unwrap();
+    let a = sessions.session("a").await.unwrap().unwrap();
+    assert_eq!((a.token.as_str(), a.begun_ms, a.used_ms), ("one", 10, 100));
+    // A fourth of its token takes the place of the one that was unused for longest.
+    begin("d", "one", 101).await;
+    assert_eq!(known(&["a", "b", "c", "d"]).await, "a-cd");
+    // A sixth of all takes that of one of the token with the most.
+    begin("e", "two", 102).await;
+    begin("f", "three", 103).await;
+    begin("g", "four", 104).await;
+    assert_eq!(known(&["a", "c", "d", "e", "f", "g"]).await, "a-defg");
+    // What ends stays so.
+    sessions.end_session("d").await.unwrap();
+    sessions.touch_session("d", 400).await.unwrap();
+    assert_eq!(known(&["d"]).await, "-");
+    // What was unused for too long goes when another begins, and so does what is too old.
+    sessions.touch_session("e", 400).await.unwrap();
+    begin("h", "one", 650).await;
+    assert_eq!(known(&["a", "e", "f", "g", "h"]).await, "-e--h");
+    for at in [800, 1_102] {
+        sessions.touch_session("e", at - 1).await.unwrap();
+        begin("i", "five", at).await;
+        sessions.end_session("i").await.unwrap();
+    }
+    assert_eq!(known(&["e", "h"]).await, "-h");
 }
 
 async fn what_is_there_or_is_not_is_told(app: App) {

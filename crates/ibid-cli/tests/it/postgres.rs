@@ -9,6 +9,8 @@ mod outage;
 mod partitions;
 #[path = "postgres/pooler.rs"]
 pub(crate) mod pooler;
+#[path = "postgres/shared_limits.rs"]
+mod shared_limits;
 #[path = "postgres/wakeups.rs"]
 mod wakeups;
 

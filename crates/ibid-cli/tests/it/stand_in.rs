@@ -373,6 +373,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         pdf_memory_bytes: 1 << 28,
         concurrency: 8,
         model_concurrency: 8,
+        model_tokens_per_minute: None,
         models: Default::default(),
         embedding: Default::default(),
         rerank: Default::default(),
@@ -392,6 +393,7 @@ pub(crate) fn parts(shelf: &Arc<FakePages>) -> AppComponents {
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
         chance: Arc::new(SeededRng::new(7)),
         models: Arc::default(),
+        rates: Arc::default(),
         open: Arc::new(move |_, _, _| {
             let shelf = Arc::clone(&shelf);
             Box::pin(async move {

@@ -23,7 +23,7 @@ async fn a_store_from_before_schedules_gets_their_tables_and_keeps_its_runs() {
     store.close().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database(dir.path()));
     let mut db = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
-    let before = "drop table reruns; drop table schedules; pragma user_version = 8";
+    let before = "drop table browser_sessions; drop table reruns; drop table schedules; pragma user_version = 8";
     sqlx::raw_sql(before).execute(&mut db).await.unwrap();
     db.close().await.unwrap();
     let store = SqliteStore::open(dir.path()).await.unwrap();

@@ -191,6 +191,9 @@ pub trait Accounts: Send + Sync {
     async fn account_by_token(&self, hash: &str) -> Result<Option<Account>>;
     /// Returns how many accepted runs wait for their first turn, on whichever server, and how many of them are of `user`, or of the operator.
     async fn waiting_runs(&self, user: Option<&str>) -> Result<WaitingRuns>;
+    /// Returns how many accepted runs of each organisation wait for their first turn, on whichever server, most first. Users without an
+    /// organisation and the operator come together, without a name.
+    async fn waiting_runs_by_org(&self) -> Result<Vec<(Option<String>, usize)>>;
     /// Returns what was spent by runs that ended on `day` (`YYYY-MM-DD` in UTC), and what all open runs have
     /// reserved. Tools that started before `alive_since` (RFC 3339) without reporting their end are charged to their
     /// day.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 
@@ -21,16 +23,50 @@ impl CallKey {
     }
 }
 
-/// The calls that all processes of a store together have in flight with one key.
+/// What a call needs before it may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallDemand {
+    /// The most calls in flight with the key.
+    pub limit: usize,
+    /// How many more calls of this process wait for a place.
+    pub behind: usize,
+    /// Its tokens, if those of a minute are bounded.
+    pub tokens: Option<TokenDemand>,
+}
+
+/// The tokens of a call, and their bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenDemand {
+    /// The most tokens that the call uses, prompt and answer together.
+    pub tokens: u64,
+    /// The most tokens of the calls that start within 60 seconds.
+    pub per_minute: u64,
+}
+
+/// The calls that all processes of a store together have in flight with one key, and the tokens that they use in a minute.
 ///
-/// Contract: while all processes name the same limit, no more places of a key are taken than that. Waiting processes get equal numbers
-/// of places. A place is free when it is dropped, or some seconds after its process has ended.
+/// Contract: while all processes name the same limits, no more places of a key are taken than that, and the calls of any 60 seconds
+/// use no more tokens. A call that needs more tokens than the bound counts as one that needs all. Waiting processes get equal numbers
+/// of places, and tokens in the order in which they began to wait. A place is free when it is dropped, or some seconds after its
+/// process has ended; tokens that a process took and did not use are free about a minute after.
 #[async_trait]
 pub trait CallPlaces: Send + Sync {
-    /// Waits for a place of `key`, of which there are `limit`. `behind` more calls of this process wait for one. The caller sets the
-    /// deadline: it drops the future.
-    async fn acquire(&self, key: &CallKey, limit: usize, behind: usize) -> Box<dyn CallPlace>;
+    /// Waits for a place of `key`. The caller sets the deadline: it drops the future.
+    ///
+    /// # Errors
+    /// How long the key is paused. A pause by another process is known within a second, and before the first call after a time without calls.
+    async fn acquire(
+        &self,
+        key: &CallKey,
+        demand: CallDemand,
+    ) -> std::result::Result<Box<dyn CallPlace>, Duration>;
+
+    /// No process starts a call with `key` for the next `wait`: its provider asked for that. Returns at once.
+    fn pause(&self, key: &CallKey, wait: Duration);
 }
 
 /// A call's place. Dropping it frees the place.
-pub trait CallPlace: Send + Sync {}
+pub trait CallPlace: Send + Sync {
+    /// The call has used so many tokens, instead of those that it asked for.
+    fn settle_tokens(&mut self, tokens: u64);
+}

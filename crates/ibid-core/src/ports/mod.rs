@@ -3,6 +3,7 @@
 //!
 //! Each trait's doc comment states its contract; one test suite runs against every implementation.
 mod accounts;
+mod browser_sessions;
 mod call_places;
 mod clock_rng;
 mod crash;
@@ -17,6 +18,7 @@ mod provider_manifest;
 mod role_models;
 mod run_wakeups;
 mod schedules;
+mod service_turns;
 mod spending;
 mod store;
 mod traces;
@@ -33,7 +35,8 @@ pub use accounts::{
     Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyClaim, KeyOwner, Org, User,
     WaitingRuns, is_reserved_user,
 };
-pub use call_places::{CallKey, CallPlace, CallPlaces};
+pub use browser_sessions::{BrowserSession, BrowserSessions, SessionLimits};
+pub use call_places::{CallDemand, CallKey, CallPlace, CallPlaces, TokenDemand};
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, VECTOR_CRASH_POINTS, crash_point};
 pub use egress::{Egress, host_and_port, is_loopback_url};
@@ -50,6 +53,7 @@ pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};
 pub use run_wakeups::{RunSubscription, RunWakeups};
 pub use schedules::{EndedRerun, Schedule, Schedules, StartedRerun};
+pub use service_turns::{ServiceTurns, WantedTurns};
 pub use spending::{
     AcceptOutcome, AcceptRequest, AccountState, IdempotencyKey, SpendDecision, SpendRequest,
     Spending, ToolReservation,

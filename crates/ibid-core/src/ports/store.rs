@@ -222,6 +222,10 @@ pub trait RunLocks: Send + Sync {
     async fn is_taken_over(&self, _run: &RunId) -> Result<bool> {
         Ok(false)
     }
+    /// How many runs this process has acquired that another had begun: its process is gone, or left them while they waited for input.
+    fn takeovers(&self) -> u64 {
+        0
+    }
     /// Returns the accepted, unfinished runs whose process is gone: killed, or silent until its locks expired.
     /// Calling this marks the caller as alive. `None` if no process takes over runs.
     async fn abandoned_runs(&self) -> Result<Option<Vec<RunId>>> {

@@ -7,7 +7,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn limited(model: &Arc<ScriptedModel>, limiter: &Arc<ConcurrencyLimiter>) -> ThrottledModel {
     let inner: Arc<dyn LanguageModel> = model.clone();
-    ThrottledModel::new(inner, Arc::clone(limiter))
+    ThrottledModel::new(inner, Arc::clone(limiter), 1_000)
 }
 
 fn limits(at_once: usize) -> ConcurrencyLimits {
@@ -148,4 +148,30 @@ fn models_with_one_address_and_key_share_a_limiter() {
     assert!(Arc::ptr_eq(&one, &of("openai/gpt-5-mini", "one")));
     assert!(Arc::ptr_eq(&one, &of("openai-responses/gpt-5.1", "one")));
     assert!(!Arc::ptr_eq(&one, &of("openai/gpt-5.1", "other")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_any_minute_use_so_many_tokens_and_no_more() {
+    let begun = Instant::now();
+    let model = ScriptedModel::with_delay(SECOND * 5, "a/b", []);
+    let wait = SECOND * 200;
+    let limits = ConcurrencyLimits { tokens_per_minute: Some(400), max_wait: wait, ..limits(8) };
+    let limited = limited(&model, &ConcurrencyLimiter::new(limits));
+    let asked = Prompt { max_tokens: Some(150), ..prompt("plan") };
+    assert_eq!(limited.most_tokens(&asked), 171);
+    let answers = join_all((0..6).map(|_| limited.complete(&asked, None))).await;
+    assert!(answers.iter().all(Result::is_ok));
+    // A call asks for 171 tokens and has used 110 when it is answered: a third one has room then, not before.
+    assert_eq!(seconds(&model, begun), [0, 0, 5, 60, 65, 70]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_more_tokens_than_a_minute_has_is_one_that_needs_all() {
+    let begun = Instant::now();
+    let model = ScriptedModel::new("a/b", []);
+    let limits = ConcurrencyLimits { tokens_per_minute: Some(100), ..limits(8) };
+    let limited = limited(&model, &ConcurrencyLimiter::new(limits));
+    let answers = join_all((0..2).map(|_| ask(&limited))).await;
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(seconds(&model, begun), [0, 60]);
 }

@@ -1,5 +1,5 @@
 //! The server's metrics for Prometheus: base units, no ids in labels.
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -10,6 +10,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::json;
 
+use ibid::app::ServerLoad;
 use ibid_core::domain::Usage;
 use ibid_core::record::{Envelope, Event, Run, SearchOutcome};
 
@@ -18,7 +19,15 @@ type Labels = Vec<(&'static str, String)>;
 
 type Counters = Family<Labels, Counter>;
 type FloatCounters = Family<Labels, Counter<f64, AtomicU64>>;
+type Gauges = Family<Labels, Gauge>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// The most organisations with a count of their own: the largest.
+const MAX_ORGS: usize = 20;
+/// The name of those without an organisation. No id has brackets.
+const NO_ORG: &str = "(none)";
+/// The name of the organisations that are not among the largest, together.
+const OTHER_ORGS: &str = "(others)";
 
 /// All metrics of the server.
 pub(super) struct ServerMetrics {
@@ -38,6 +47,9 @@ pub(super) struct ServerMetrics {
     search_seconds: Histograms,
     waiting: Gauge,
     working: Gauge,
+    waiting_by_org: Gauges,
+    model_calls: Gauges,
+    takeovers: Counter,
     /// When counting began, milliseconds since 1970.
     pub(super) since_ms: u64,
 }
@@ -74,6 +86,9 @@ impl ServerMetrics {
             search_seconds: request_times(),
             waiting: Gauge::default(),
             working: Gauge::default(),
+            waiting_by_org: Gauges::default(),
+            model_calls: Gauges::default(),
+            takeovers: Counter::default(),
             since_ms,
         };
         metrics.register_counters();
@@ -134,6 +149,13 @@ impl ServerMetrics {
         registry.register("run_cost_usd", "What runs cost, US dollars", self.run_usd.clone());
         registry.register("queue_depth", "Runs that wait", self.waiting.clone());
         registry.register("runs_in_flight", "Runs worked on", self.working.clone());
+        let help =
+            "Runs of all servers of the store that wait for their first turn, by organisation";
+        registry.register("queue_waiting_runs", help, self.waiting_by_org.clone());
+        let help = "Calls of language models in flight, by the name of the key";
+        registry.register("llm_calls_in_flight", help, self.model_calls.clone());
+        let help = "Runs that this server continued and another had begun";
+        registry.register("run_takeovers", help, self.takeovers.clone());
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The program", build);
     }
@@ -189,6 +211,18 @@ impl ServerMetrics {
         for it in events {
             self.record_event(&it.event);
         }
+    }
+
+    /// Sets what is counted elsewhere.
+    pub(super) fn set_load(&self, load: &ServerLoad) {
+        let largest = load.waiting.iter().take(MAX_ORGS);
+        let named = largest.map(|it| (it.0.as_deref().unwrap_or(NO_ORG), it.1));
+        let others: usize = load.waiting.iter().skip(MAX_ORGS).map(|it| it.1).sum();
+        let rest = (others > 0).then_some((OTHER_ORGS, others));
+        set_gauges(&self.waiting_by_org, "org", named.chain(rest));
+        let calls = load.model_calls.iter().map(|it| (it.0.as_str(), *it.1));
+        set_gauges(&self.model_calls, "key", calls);
+        self.takeovers.inner().fetch_max(load.takeovers, Ordering::Relaxed);
     }
 
     /// All metrics as OpenMetrics text, with the current depth of the queue.
@@ -257,6 +291,18 @@ impl ServerMetrics {
     }
 }
 
+/// Sets the gauges with these labels, and removes the others.
+fn set_gauges<'a>(
+    gauges: &Gauges,
+    label: &'static str,
+    counts: impl Iterator<Item = (&'a str, usize)>,
+) {
+    gauges.clear();
+    for (name, count) in counts {
+        gauges.get_or_create(&vec![(label, name.to_owned())]).set(count as i64);
+    }
+}
+
 /// The provider prefix of a model id.
 fn provider(model: &str) -> &str {
     model.split_once([':', '/']).map_or("none", |parts| parts.0)
@@ -287,6 +333,9 @@ mod tests {
             search_seconds,
             waiting: _,
             working: _,
+            waiting_by_org,
+            model_calls,
+            takeovers: _,
             since_ms: _,
         } = ServerMetrics::new(0);
         let none = Labels::new();
@@ -295,6 +344,9 @@ mod tests {
         }
         for it in [request_seconds, run_seconds, model_seconds, search_seconds] {
             it.get_or_create(&none).observe(1.0);
+        }
+        for it in [waiting_by_org, model_calls] {
+            it.get_or_create(&none).set(1);
         }
         run_usd.get_or_create(&none).inc_by(1.0);
         let mut text = String::new();
@@ -312,11 +364,44 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_uses_only_exported_metrics() {
-        let drawn = names_in(include_str!("../../../../deploy/grafana.json"));
-        assert!(drawn.len() > 5);
-        let lost: Vec<_> = drawn.difference(&exported_names()).cloned().collect();
-        assert!(lost.is_empty(), "{lost:?}");
+    fn the_dashboards_use_only_exported_metrics() {
+        for dashboard in [
+            include_str!("../../../../deploy/grafana.json"),
+            include_str!("../../../../deploy/fleet/grafana.json"),
+        ] {
+            let drawn = names_in(dashboard);
+            assert!(drawn.len() > 5);
+            let lost: Vec<_> = drawn.difference(&exported_names()).cloned().collect();
+            assert!(lost.is_empty(), "{lost:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_organisations_have_a_count_and_the_others_have_one_together() {
+        let metrics = ServerMetrics::new(0);
+        let org = |nth: usize| (Some(format!("org-{nth:02}")), 100 - nth);
+        let load = ServerLoad {
+            waiting: [(None, 200)].into_iter().chain((0..30).map(org)).collect(),
+            model_calls: [("OPENAI_API_KEY".to_owned(), 3)].into(),
+            takeovers: 2,
+        };
+        metrics.set_load(&load);
+        let text = metrics.encode(0, 0).unwrap();
+        let counts: Vec<_> =
+            text.lines().filter(|it| it.starts_with("ibid_queue_waiting_runs{")).collect();
+        assert_eq!(counts.len(), MAX_ORGS + 1, "{text}");
+        assert!(counts.contains(&"ibid_queue_waiting_runs{org=\"(none)\"} 200"), "{text}");
+        assert!(counts.contains(&"ibid_queue_waiting_runs{org=\"org-18\"} 82"), "{text}");
+        let others: usize = (19..30).map(|nth| 100 - nth).sum();
+        let others = format!("ibid_queue_waiting_runs{{org=\"(others)\"}} {others}");
+        assert!(counts.contains(&others.as_str()), "{text}");
+        assert!(text.contains("ibid_llm_calls_in_flight{key=\"OPENAI_API_KEY\"} 3"), "{text}");
+        assert!(text.contains("ibid_run_takeovers_total 2"), "{text}");
+        // Who waits no more has no row.
+        metrics.set_load(&ServerLoad::default());
+        let text = metrics.encode(0, 0).unwrap();
+        assert!(!text.contains("org-") && !text.contains("OPENAI"), "{text}");
+        assert!(text.contains("ibid_run_takeovers_total 2"), "{text}");
     }
 
     #[test]

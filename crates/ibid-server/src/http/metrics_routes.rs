@@ -9,8 +9,12 @@ use super::api_error::{ApiError, ApiResult};
 use super::state::ServerState;
 use crate::request_service::CallerService;
 
-fn encode_metrics(server: &ServerState) -> Option<String> {
+async fn encode_metrics(server: &ServerState) -> Option<String> {
     let (waiting, working) = server.operator.queue().counts();
+    // Where the store cannot be read, the last values stay: the other metrics say what is wrong.
+    if let Ok(load) = server.operator.app().server_load().await {
+        server.metrics.set_load(&load);
+    }
     server.metrics.encode(waiting, working)
 }
 
@@ -30,7 +34,9 @@ pub(super) async fn push_loop(server: &ServerState) {
 pub(super) async fn push(server: &ServerState) {
     let app = server.operator.app();
     let telemetry = app.telemetry().ok().flatten();
-    if let (Some(collector), Some(text)) = (telemetry, encode_metrics(server)) {
+    if let Some(collector) = telemetry
+        && let Some(text) = encode_metrics(server).await
+    {
         collector.export_metrics(&text, server.metrics.since_ms, app.now_ms()).await;
     }
     if let Some(fault) = app.telemetry_error() {
@@ -48,7 +54,7 @@ pub(super) async fn metrics(
         return Err(ApiError::new(StatusCode::FORBIDDEN, "operator_only", what)
             .with_hint("send the operator's token"));
     }
-    let out = encode_metrics(&server).ok_or_else(|| {
+    let out = encode_metrics(&server).await.ok_or_else(|| {
         ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",

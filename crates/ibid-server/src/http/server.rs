@@ -12,7 +12,6 @@ use super::connection_limits::Peers;
 use super::metrics::ServerMetrics;
 use super::open_requests::OpenRequests;
 use super::router::router;
-use super::sessions::Sessions;
 use super::state::ServerState;
 use super::viewer::run_stats::RunStatsCache;
 use super::{listen, metrics_routes, run_end, webhooks};
@@ -80,7 +79,6 @@ impl HttpServer {
             requests: Arc::new(requests),
             operator,
             metrics,
-            sessions: Sessions::default(),
             auth_throttle: AuthThrottle::default(),
             open_requests: OpenRequests::new(serve.requests_each),
             users_added: AtomicBool::new(false),

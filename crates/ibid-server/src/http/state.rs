@@ -12,7 +12,7 @@ use super::auth_throttle::AuthThrottle;
 use super::connection_limits::Peer;
 use super::metrics::ServerMetrics;
 use super::open_requests::OpenRequests;
-use super::sessions::{SessionOwner, Sessions};
+use super::sessions;
 use super::viewer::run_stats::RunStatsCache;
 use crate::request_service::{Caller, OperatorService, RequestService};
 
@@ -29,8 +29,6 @@ pub(crate) struct ServerState {
     pub(super) operator: OperatorService,
     pub(super) access: AccessPolicy,
     pub(super) metrics: Arc<ServerMetrics>,
-    /// The sessions of browsers.
-    pub(super) sessions: Sessions,
     /// Failed attempts with unknown tokens, by address.
     pub(super) auth_throttle: AuthThrottle,
     /// The open requests of each user.
@@ -103,10 +101,13 @@ impl ServerState {
 
     /// The caller of this session, if the token behind it is still valid.
     pub(super) async fn caller_for_session(&self, session: &str) -> ApiResult<Option<Caller>> {
-        match self.sessions.owner(session) {
+        let (known, now) = self.requests.browser_sessions().await?;
+        match sessions::token_hash(&*known, session, now).await? {
             None => Ok(None),
-            Some(SessionOwner::Operator) => Ok(self.access.token.map(|_| Caller::operator())),
-            Some(SessionOwner::User(hash)) => Ok(self.requests.authenticate_hash(&hash).await?),
+            Some(hash) if self.access.token.map(hex::encode).as_ref() == Some(&hash) => {
+                Ok(Some(Caller::operator()))
+            }
+            Some(hash) => Ok(self.requests.authenticate_hash(&hash).await?),
         }
     }
 }

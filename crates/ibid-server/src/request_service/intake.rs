@@ -12,7 +12,7 @@ use ibid::app::queue::{Queue, QueueLimits, RunEndHook};
 use ibid::app::spending::SpendGrant;
 use ibid::config::{Flag, LoadedConfig, ProcessEnv, ServeConfig, layers};
 use ibid_core::domain::{ModelRole, Question, RunId};
-use ibid_core::ports::RunRow;
+use ibid_core::ports::{BrowserSessions, RunRow};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Accepts questions of all callers. Handlers use it through a [`CallerService`](super::CallerService).
@@ -82,6 +82,11 @@ impl RequestService {
     pub(crate) async fn authenticate_hash(&self, hash: &str) -> Result<Option<Caller>> {
         let account = self.app.identify_by_hash(hash).await?;
         Ok(account.map(|account| Caller::from_account(account, hash.to_owned())))
+    }
+
+    /// The sessions of browsers, and the time, milliseconds since 1970.
+    pub(crate) async fn browser_sessions(&self) -> Result<(Arc<dyn BrowserSessions>, u64)> {
+        Ok((self.app.browser_sessions().await?, self.app.now_ms()))
     }
 
     /// Loads the current settings, overridden by `flags`. Reads the files anew, so that changes apply to the next question.

@@ -59,7 +59,7 @@ fn unexpected_outcome(doing: &str) -> Error {
 
 impl<B: Backend> SqlStore<B> {
     /// Runs a statement that changes rows and returns their number.
-    async fn change(&self, statement: SqlStatement) -> Result<u64> {
+    pub(super) async fn change(&self, statement: SqlStatement) -> Result<u64> {
         let changed = self.execute(statement).await;
         changed.map_err(|cause| self.write_error(&cause))
     }
@@ -213,6 +213,16 @@ impl<B: Backend> Accounts for SqlStore<B> {
         let (all, own): (i64, i64) = self.fetch_one(statement.bind(user.unwrap_or(""))).await?;
         let count = |number: i64| usize::try_from(number).unwrap_or(0);
         Ok(WaitingRuns { all: count(all), own: count(own) })
+    }
+
+    async fn waiting_runs_by_org(&self) -> Result<Vec<(Option<String>, usize)>> {
+        let statement = query(
+            "select owner_org, count(*) from runs where ended_on = '' and served = 1 and status = 'pending'
+             group by owner_org order by count(*) desc, owner_org",
+        );
+        let counts: Vec<(Option<String>, i64)> = self.fetch_all(statement).await?;
+        let count = |(org, number)| (org, usize::try_from(number).unwrap_or(0));
+        Ok(counts.into_iter().map(count).collect())
     }
 
     async fn spending(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spending> {

@@ -22,6 +22,7 @@ mod postgres;
 mod queue;
 mod runs;
 mod schedules;
+mod sessions;
 mod spending;
 mod sqlite;
 mod statement;
@@ -31,5 +32,7 @@ mod write;
 pub use locks::FileLocks;
 #[cfg(feature = "object-store")]
 pub use object_bodies::ObjectBodies;
-pub use postgres::{PostgresCallPlaces, PostgresLocks, PostgresStore, PostgresWakeups};
+pub use postgres::{
+    PostgresCallPlaces, PostgresLocks, PostgresServiceTurns, PostgresStore, PostgresWakeups,
+};
 pub use sqlite::{SqliteStore, database};

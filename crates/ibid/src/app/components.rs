@@ -13,6 +13,7 @@ use ibid_core::ports::{
 use ibid_core::record::Event;
 use ibid_index::folder::IndexProgress;
 use ibid_llm::stack::SharedModels;
+use ibid_net::service::RateLimiters;
 
 /// The method: from a question to a report. It emits every event from the brief to `report.ready`.
 pub type ResearchFn = Arc<
@@ -83,6 +84,8 @@ pub struct AppComponents {
     pub chance: Arc<dyn Rng>,
     /// What `open` shares between runs about models.
     pub models: Arc<SharedModels>,
+    /// What `open` shares between runs about the rates of services.
+    pub rates: Arc<RateLimiters>,
     /// Opens the providers of a question.
     pub open: OpenProvidersFn,
     /// The method.

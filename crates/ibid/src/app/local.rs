@@ -23,13 +23,15 @@ impl AppComponents {
         // Shared by all runs: the limits hold per key and per host, not per run.
         let models = Arc::new(SharedModels::default());
         let shared_models = Arc::clone(&models);
-        let rate_limiters = Arc::new(RateLimiters::default());
+        let rates = Arc::new(RateLimiters::default());
+        let rate_limiters = Arc::clone(&rates);
         let host_limiter = Arc::new(HostLimiter::default());
         let index_pool = Arc::new(folders::IndexPool::default());
         AppComponents {
             clock: clock_rng::clock(),
             chance: clock_rng::rng(),
             models,
+            rates,
             open: Arc::new(move |settings, question, owner| {
                 let user = owner.map(|owner| owner.user.as_str());
                 let shared = SharedLimits {

@@ -46,6 +46,7 @@ pub(super) fn open(
         shared,
         limits: ConcurrencyLimits {
             max_concurrent: settings.model_concurrency,
+            tokens_per_minute: settings.model_tokens_per_minute,
             ..ConcurrencyLimits::default()
         },
         retry: MODEL_RETRY,
@@ -200,7 +201,7 @@ pub(super) fn role_target(
         return Err(Error::new(ErrorKind::Setup, format!("no key is set for {spec}"))
             .with_hint(format!("set {} to your key", own.api_key_env)));
     }
-    ModelTarget::resolve(spec, &|name| match named {
+    let target = ModelTarget::resolve(spec, &|name| match named {
         Some(it) if is_one_of(it.base_vars, name) && !own.base_url.is_empty() => {
             Some(own.base_url.clone())
         }
@@ -208,6 +209,10 @@ pub(super) fn role_target(
             variables.get(&own.api_key_env).map(str::to_owned)
         }
         _ => variables.get(name).map(str::to_owned),
+    })?;
+    Ok(match own.api_key_env.as_str() {
+        "" => target,
+        variable => target.with_key_var(variable),
     })
 }
 

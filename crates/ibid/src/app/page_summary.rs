@@ -9,7 +9,6 @@ use ibid_core::domain::{ModelRole, Page, Question};
 use ibid_core::ports::{Egress, RoleModels};
 use ibid_core::{Error, ErrorKind, Result};
 use ibid_extract::ReadItem;
-use ibid_net::service::RateLimiters;
 use ibid_net::web::host_limit::OwnerHostLimiter;
 use ibid_research::PageSummary;
 
@@ -29,7 +28,7 @@ impl App {
         let resources = ReaderResources {
             limits: document_reader::limits_for(&self.settings, self.owner.as_ref()),
             host_limiter: OwnerHostLimiter::default(),
-            rate_limiters: &RateLimiters::default(),
+            rate_limiters: &self.components.rates,
             cache: readers::open_cache(&self.settings).await?,
         };
         let readers = readers::open(&self.settings, resources, &egress)?;

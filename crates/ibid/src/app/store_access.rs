@@ -6,7 +6,7 @@ use super::App;
 use super::store_handle::StoreHandle;
 use ibid_core::domain::{Page, PageHash, Report, RunId, Traffic};
 use ibid_core::ports::{
-    Accounts, EventLog, JournalCall, RunLease, RunLocks, RunRow, RunWakeups, Store,
+    Accounts, BrowserSessions, EventLog, JournalCall, RunLease, RunLocks, RunRow, RunWakeups, Store,
 };
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, ErrorKind, Result};
@@ -176,6 +176,9 @@ impl App {
         if let Some(places) = &handle.call_places {
             self.components.models.limiters.share(places);
         }
+        if let Some(turns) = &handle.service_turns {
+            self.components.rates.share(turns);
+        }
         Ok(handle)
     }
 
@@ -207,6 +210,14 @@ impl App {
 
     pub(super) async fn locks(&self) -> Result<Arc<dyn RunLocks>> {
         Ok(Arc::clone(&self.store_handle().await?.locks))
+    }
+
+    /// The sessions of browsers at the servers of the store.
+    ///
+    /// # Errors
+    /// When the store cannot be opened.
+    pub async fn browser_sessions(&self) -> Result<Arc<dyn BrowserSessions>> {
+        Ok(Arc::clone(&self.store_handle().await?.sessions))
     }
 
     pub(super) async fn accounts(&self) -> Result<Arc<dyn Accounts>> {

@@ -4,16 +4,23 @@ use std::sync::Arc;
 use super::page_bodies;
 use crate::config::Settings;
 use ibid_core::Result;
-use ibid_core::ports::{Accounts, CallPlaces, RunLocks, RunWakeups, Store};
-use ibid_store::store::{FileLocks, PostgresCallPlaces, PostgresStore, SqliteStore};
+use ibid_core::ports::{
+    Accounts, BrowserSessions, CallPlaces, RunLocks, RunWakeups, ServiceTurns, Store,
+};
+use ibid_store::store::{
+    FileLocks, PostgresCallPlaces, PostgresServiceTurns, PostgresStore, SqliteStore,
+};
 
 /// An open store, with its run locks and its accounts.
 pub(super) struct StoreHandle {
     pub(super) store: Arc<dyn Store>,
     pub(super) locks: Arc<dyn RunLocks>,
     pub(super) accounts: Arc<dyn Accounts>,
+    pub(super) sessions: Arc<dyn BrowserSessions>,
     /// The places of calls, where several processes on several machines share the store.
     pub(super) call_places: Option<Arc<dyn CallPlaces>>,
+    /// The turns at services, likewise.
+    pub(super) service_turns: Option<Arc<dyn ServiceTurns>>,
     /// The changes of runs, where other processes tell of them.
     pub(super) wakeups: Option<Arc<dyn RunWakeups>>,
 }
@@ -34,9 +41,11 @@ impl StoreHandle {
                 let locks = store.locks();
                 Ok(StoreHandle {
                     call_places: Some(Arc::new(PostgresCallPlaces::new(&locks))),
+                    service_turns: Some(Arc::new(PostgresServiceTurns::new(&locks))),
                     wakeups: Some(store.wakeups()),
                     locks: Arc::new(locks),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    sessions: Arc::clone(&store) as Arc<dyn BrowserSessions>,
                     store,
                 })
             }
@@ -46,8 +55,10 @@ impl StoreHandle {
                 Ok(StoreHandle {
                     locks: Arc::new(FileLocks::new(&settings.data_dir)),
                     accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    sessions: Arc::clone(&store) as Arc<dyn BrowserSessions>,
                     store,
                     call_places: None,
+                    service_turns: None,
                     wakeups: None,
                 })
             }

@@ -102,6 +102,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// Calls in flight with one key of a provider of models, over all processes of the store.
     pub model_concurrency: usize,
+    /// Tokens of the calls that start within a minute with one key, over all processes of the store.
+    pub model_tokens_per_minute: Option<u64>,
     /// The server.
     pub serve: ServeConfig,
     /// A fleet of servers.

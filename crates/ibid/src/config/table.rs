@@ -250,6 +250,8 @@ const AFTER_ROLES: &[Setting] = &[
         "Concurrent searches and reads over all engines and hosts, besides the limits of each"),
     setting("model_concurrency", SettingKind::Int(1, 10_000), "32", &[],
         "Concurrent calls to models with one key; servers that share a PostgreSQL store share them"),
+    setting("model_tokens_per_minute", SettingKind::OptionalInt(1_000, 1_000_000_000), "none", &[],
+        "Tokens, prompts and answers together, of the calls to models that start within any minute with one key; servers that share a PostgreSQL store share them"),
     setting("serve.addr", SettingKind::Text, "127.0.0.1:7700", &["IBID_ADDR"],
         "Address and port that `ibid serve` listens on; any but loopback requires a token"),
     setting("serve.hosts", SettingKind::List, "", &[],

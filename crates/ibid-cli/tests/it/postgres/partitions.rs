@@ -44,6 +44,8 @@ async fn undo(db: &mut PgConnection) {
          create policy of_owner on events using (
              (select current_setting('ibid.scope', true)) = 'all' or exists (select 1 from runs where runs.id = run));
          grant select, insert, update, delete on events to ibid_plain;
+         drop table call_tokens, call_pauses, service_turns, browser_sessions;
+         alter table call_shares drop column tokens_wanted, drop column waits_since;
          update schema_version set version = 10",
     )
     .execute(db)

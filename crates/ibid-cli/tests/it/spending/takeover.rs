@@ -14,6 +14,16 @@ use crate::served::Served;
 /// How long it may take until another server has begun with the runs of a dead one.
 const TAKEN: Duration = Duration::from_secs(35);
 
+/// The operator's token.
+const OPERATOR: &str = "operator-0123456789abcdef0123456789";
+
+/// What a server tells the operator.
+async fn metrics(served: &Served) -> String {
+    let bearer = format!("Bearer {OPERATOR}");
+    let ask = served.client.get(format!("{}/metrics", served.at)).header("authorization", bearer);
+    served.send(ask).await.body
+}
+
 /// Two servers on one database; the first has six runs, of which two are worked on.
 async fn taken_over(signal: &str) {
     let url = crate::postgres::database().await;
@@ -22,6 +32,7 @@ async fn taken_over(signal: &str) {
     let mut env = model.env();
     env.push(("DATABASE_URL".to_owned(), url.clone()));
     env.push(("IBID_SERVE_CONCURRENCY".to_owned(), "2".to_owned()));
+    env.push(("IBID_TOKEN".to_owned(), OPERATOR.to_owned()));
     let token = user(&desk, &env, "joe", &[]);
     let (first, second) = (serve(&desk, &env), serve(&desk, &env));
     let mut runs = Vec::new();
@@ -31,6 +42,16 @@ async fn taken_over(signal: &str) {
         runs.push(it.json()["id"].as_str().unwrap().to_owned());
     }
     model.until(3).await;
+    // Two have begun; what they have done is in the store a moment later.
+    let waiting = async {
+        let four = "\nibid_queue_waiting_runs{org=\"(none)\"} 4\n";
+        while !metrics(&second).await.contains(four) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(TAKEN, waiting).await.unwrap();
+    let told = metrics(&first).await;
+    assert!(told.contains("\nibid_llm_calls_in_flight{key=\"OPENAI_API_KEY\"} "), "{told}");
     // What a live server holds or has waiting is left to it.
     let taken = |events: &[String]| events.iter().filter(|it| *it == "run.resumed").count();
     first.signal(signal);
@@ -49,6 +70,9 @@ async fn taken_over(signal: &str) {
             assert!(began.elapsed() < Duration::from_secs(150), "{run}: {it}");
         }
     }
+    // Two had begun; the others had only waited there.
+    let told = metrics(&second).await;
+    assert!(told.contains("\nibid_run_takeovers_total 2\n"), "{told}");
     let begun = begun.unwrap_or(began.elapsed());
     assert!(begun < TAKEN, "the first was taken over after {begun:?}");
     if signal == "STOP" {

@@ -1,4 +1,6 @@
 //! Signing in: where a token is asked for, a browser holds a session; each sees their own runs alone.
+use sqlx::{Connection, PgConnection};
+
 use super::{asked, form, look, pages, posted, seen};
 use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
@@ -78,6 +80,42 @@ async fn a_token_becomes_a_session_that_no_script_reads_and_no_other_site_sends(
         303,
         "what has ended lets nobody in"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL"]
+async fn a_session_is_known_to_all_servers_of_a_store_and_ends_at_all() {
+    let url = crate::postgres::database().await;
+    let desk = TestHome::new();
+    let env = [("DATABASE_URL", url.as_str()), ("IBID_TOKEN", "correct-horse")];
+    let (one, other) = (Served::start(&desk, &env), Served::start(&desk, &env));
+    let session = signed_in(&one, "correct-horse").await;
+    for served in [&one, &other] {
+        let inside = look(served, "/", Some(&session)).await;
+        assert_eq!(inside.status, 200);
+        assert!(inside.body.contains("operator"), "{}", inside.body);
+    }
+    // The store can sign nobody in.
+    let mut db = PgConnection::connect(&url).await.unwrap();
+    let kept = "select hash || token from ibid.browser_sessions";
+    let kept: Vec<String> = sqlx::query_scalar(kept).fetch_all(&mut db).await.unwrap();
+    assert_eq!(kept.len(), 1);
+    let secret = session.split_once('=').unwrap().1;
+    assert!(!kept[0].contains(secret) && !kept[0].contains("correct-horse"), "{kept:?}");
+    let out = form(&other, "/logout", &[], Some(&session)).await;
+    assert_eq!(out.status, 303);
+    for served in [&one, &other] {
+        assert_eq!(look(served, "/", Some(&session)).await.status, 303);
+    }
+    // Another token of the operator ends the sessions of the one before.
+    let session = signed_in(&one, "correct-horse").await;
+    let changed = Served::start(&desk, &[env[0], ("IBID_TOKEN", "battery-staple")]);
+    assert_eq!(look(&changed, "/", Some(&session)).await.status, 303);
+    // A day without use is too long.
+    assert_eq!(look(&other, "/", Some(&session)).await.status, 200);
+    let unused = "update ibid.browser_sessions set used_ms = used_ms - 24 * 3600 * 1000";
+    sqlx::query(unused).execute(&mut db).await.unwrap();
+    assert_eq!(look(&other, "/", Some(&session)).await.status, 303);
 }
 
 async fn plain_post(

@@ -15,7 +15,7 @@ use crate::http::auth::AuthMethod;
 use crate::http::connection_limits::Peer;
 use crate::http::extract::QueryParams;
 use crate::http::paths::is_page;
-use crate::http::sessions::{MAX_AGE, SessionOwner};
+use crate::http::sessions;
 use crate::request_service::Caller;
 use crate::view::basic_pages::LoginPage;
 use crate::view::render;
@@ -85,28 +85,29 @@ pub(super) async fn sign_in(
         return Ok(redirect(&next));
     }
     let token = fields.get("token");
-    let Some(owner) = session_owner(&visitor, token).await? else {
+    let Some(hash) = known_token(&visitor, token).await? else {
         return refuse_sign_in(&visitor, &next, token, peer.as_ref());
     };
+    let (known, now) = visitor.server.requests.browser_sessions().await?;
     if let Some(before) = session_cookie(&headers) {
-        visitor.server.sessions.remove(before);
+        sessions::end(&*known, before).await?;
     }
-    let cookie = visitor.server.sessions.create(owner);
-    let seconds = MAX_AGE.as_secs();
+    let cookie = sessions::create(&*known, &hash, now).await?;
+    let seconds = sessions::MAX_AGE.as_secs();
     Ok(with_cookie(redirect(&next), &cookie, seconds, &headers))
 }
 
-/// The owner of a new session with this token; `None` for an unknown token.
-async fn session_owner(visitor: &Visitor, token: &str) -> ApiResult<Option<SessionOwner>> {
+/// The hash of a token; `None` for an unknown one.
+async fn known_token(visitor: &Visitor, token: &str) -> ApiResult<Option<String>> {
     if token.is_empty() {
         return Ok(None);
     }
     if visitor.server.access.token == Some(hash_token(token)) {
-        return Ok(Some(SessionOwner::Operator));
+        return Ok(Some(hex::encode(hash_token(token))));
     }
     let caller = visitor.server.requests.authenticate(token).await?;
     let hash = caller.as_ref().and_then(Caller::token);
-    Ok(hash.map(|hash| SessionOwner::User(hash.to_owned())))
+    Ok(hash.map(str::to_owned))
 }
 
 /// Shows the login page again. Counts an unknown token against the address it came from.
@@ -132,7 +133,8 @@ fn refuse_sign_in(
 /// `POST /logout`.
 pub(super) async fn sign_out(visitor: Visitor, headers: HeaderMap) -> ApiResult<Response> {
     if let Some(cookie) = session_cookie(&headers) {
-        visitor.server.sessions.remove(cookie);
+        let (known, _) = visitor.server.requests.browser_sessions().await?;
+        sessions::end(&*known, cookie).await?;
     }
     Ok(with_cookie(redirect("/login"), "", 0, &headers))
 }

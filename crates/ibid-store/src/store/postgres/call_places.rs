@@ -2,9 +2,11 @@
 //!
 //! A process that calls has a row for each key, with its places. It raises its number only by what the rows of all leave of the limit, in
 //! a transaction that excludes the others, and only its own process lowers it; so the sum never passes the limit. Between
-//! transactions a place that becomes free goes to the next call of the same process, without a statement.
+//! transactions a place that becomes free goes to the next call of the same process, without a statement. The same transactions take
+//! tokens, and tell and learn of pauses.
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,13 +16,16 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+use super::call_tokens::{LeasedTokens, TokenGrant, TokenLeases, TokenRenewal};
 use super::locks::{ALIVE_PREFIX, LockSession, PostgresLocks};
-use ibid_core::ports::{CallKey, CallPlace, CallPlaces};
+use ibid_core::ports::{CallDemand, CallKey, CallPlace, CallPlaces};
 
 /// How often a process renews its rows, while it has calls in flight and none that waits.
 const RENEW_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it does so while calls wait: others may have given places back.
 const WAITING_INTERVAL: Duration = Duration::from_millis(50);
+/// How often it does so while calls wait for tokens alone, which may take a minute.
+const TOKENS_INTERVAL: Duration = Duration::from_millis(250);
 /// How long it waits after the server could not be reached.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// A process that could not renew its row for so long starts no call. It is shorter than the time after which [`DELETE_DEAD`] takes its
@@ -31,25 +36,33 @@ const MAX_AGE: Duration = Duration::from_secs(8);
 const SHARE_LOCK: &str = "select pg_advisory_xact_lock(hashtextextended('calls ' || $1, 0))";
 
 /// Deletes the rows of processes that have ended. One that has lost its session may be about to open another, with calls in flight.
-const DELETE_DEAD: &str = "delete from call_shares where key = $1 and worker <> $2
+/// Returns for how many seconds the key is paused.
+const DELETE_DEAD: &str = "with dead as (delete from call_shares where key = $1 and worker <> $2
     and renewed_at < clock_timestamp() - interval '10 seconds'
     and hashtextextended($3 || worker, 0) not in (
         select (classid::bigint << 32) | objid::bigint from pg_locks
         where locktype = 'advisory' and granted and objsubid = 1
         and database = (select oid from pg_database where datname = current_database())
-    )";
+    ))
+    select extract(epoch from until - clock_timestamp())::float8 from call_pauses where key = $1";
 
-/// Worker, places, calls that are wanted, and the number of the turn.
-type ShareRow = (String, i32, i32, i64);
+/// Worker, places, calls that are wanted, the number of the turn, for how many seconds its first call waits for tokens, and for how many.
+type ShareRow = (String, i32, i32, i64, f64, i64);
 
 const OTHERS: &str =
-    "select worker, places, wanted, extract(epoch from clock_timestamp())::bigint / 2
+    "select worker, places, wanted, extract(epoch from clock_timestamp())::bigint / 2,
+    coalesce(extract(epoch from clock_timestamp() - waits_since), 0)::float8, tokens_wanted
     from call_shares where key = $1 and worker <> $2";
 
 const UPSERT: &str =
-    "insert into call_shares (key, worker, places, wanted, renewed_at)
-    values ($1, $2, $3, $4, clock_timestamp())
-    on conflict (key, worker) do update set places = excluded.places, wanted = excluded.wanted, renewed_at = excluded.renewed_at";
+    "insert into call_shares (key, worker, places, wanted, renewed_at, waits_since, tokens_wanted)
+    values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp() - make_interval(secs => $5), $6)
+    on conflict (key, worker) do update set places = excluded.places, wanted = excluded.wanted, renewed_at = excluded.renewed_at,
+    waits_since = excluded.waits_since, tokens_wanted = excluded.tokens_wanted";
+
+const PAUSE: &str = "insert into call_pauses as old (key, until)
+    values ($1, clock_timestamp() + make_interval(secs => $2))
+    on conflict (key) do update set until = greatest(old.until, excluded.until)";
 
 /// The places of calls of processes on any number of machines.
 pub struct PostgresCallPlaces {
@@ -63,6 +76,8 @@ struct SharedPlaces {
     keys: Mutex<BTreeMap<CallKey, KeyPlaces>>,
     /// Wakes the keeper.
     changed: Notify,
+    /// The numbers of leases of tokens. They go on when a key is called again after a time without calls.
+    leases: AtomicU64,
     /// The number of renewals. Waiting calls look again after each.
     renewals: watch::Sender<u64>,
 }
@@ -79,6 +94,12 @@ struct KeyPlaces {
     /// The fair number of places. Those above it are given back as calls end.
     fair: usize,
     renewed: Option<Instant>,
+    /// The tokens, if those of a minute are bounded.
+    tokens: Option<TokenLeases>,
+    /// Until when the provider asked not to be called.
+    paused_until: Option<Instant>,
+    /// The same, while others do not know it yet.
+    untold_pause: Option<Instant>,
 }
 
 impl KeyPlaces {
@@ -86,13 +107,59 @@ impl KeyPlaces {
         self.in_flight + self.waiting
     }
 
-    fn take(&mut self) -> bool {
-        let fresh = self.renewed.is_some_and(|at| at.elapsed() < MAX_AGE);
+    fn has_free_place(&self) -> bool {
         // What is above the fair number is given back before a call that waits can have it.
-        let taken = fresh && self.in_flight < self.places.min(self.fair);
-        self.in_flight += usize::from(taken);
-        taken
+        self.in_flight < self.places.min(self.fair)
     }
+
+    /// Takes a place and the tokens of the call that waits as number `waits` for them.
+    fn take(&mut self, waits: Option<u64>) -> Option<Option<LeasedTokens>> {
+        let fresh = self.renewed.is_some_and(|at| at.elapsed() < MAX_AGE);
+        if !fresh || !self.has_free_place() {
+            return None;
+        }
+        let tokens = match (waits, &mut self.tokens) {
+            (Some(waits), Some(tokens)) => Some(tokens.take(waits)?),
+            _ => None,
+        };
+        self.in_flight += 1;
+        Some(tokens)
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        let left = self.paused_until?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn pause_for(&mut self, wait: Duration) {
+        self.paused_until = self.paused_until.max(Some(Instant::now() + wait));
+    }
+
+    /// Whether nothing is left to do or to tell.
+    fn is_done(&self) -> bool {
+        let settled = self.tokens.as_ref().is_none_or(TokenLeases::is_settled);
+        self.places == 0 && self.wanted() == 0 && self.untold_pause.is_none() && settled
+    }
+
+    /// How long until the next renewal, if nothing changes.
+    fn interval(&self) -> Duration {
+        match self.waiting {
+            0 => RENEW_INTERVAL,
+            _ if self.has_free_place() => TOKENS_INTERVAL,
+            _ => WAITING_INTERVAL,
+        }
+    }
+}
+
+/// What a renewal does with one key.
+struct KeyRenewal {
+    places: usize,
+    wanted: usize,
+    tokens: Option<TokenRenewal>,
+    /// How long the first call has waited for tokens, in seconds, and for how many.
+    waits: Option<(f64, u64)>,
+    /// The end of a pause that others do not know of yet.
+    pause: Option<Instant>,
 }
 
 impl PostgresCallPlaces {
@@ -102,6 +169,7 @@ impl PostgresCallPlaces {
             locks: locks.session(),
             keys: Mutex::default(),
             changed: Notify::new(),
+            leases: AtomicU64::new(0),
             renewals: watch::Sender::new(0),
         });
         let mut keeper = JoinSet::new();
@@ -112,15 +180,24 @@ impl PostgresCallPlaces {
 
 #[async_trait]
 impl CallPlaces for PostgresCallPlaces {
-    async fn acquire(&self, key: &CallKey, limit: usize, behind: usize) -> Box<dyn CallPlace> {
+    async fn acquire(
+        &self,
+        key: &CallKey,
+        demand: CallDemand,
+    ) -> Result<Box<dyn CallPlace>, Duration> {
         let mut renewals = self.shared.renewals.subscribe();
-        let waiting = WaitingCalls::new(&self.shared, key, (limit, 1 + behind));
+        let waiting = WaitingCalls::new(&self.shared, key, demand);
         let mut told = false;
         loop {
             renewals.mark_unchanged();
-            if self.shared.keys().get_mut(key).is_some_and(KeyPlaces::take) {
-                drop(waiting);
-                return Box::new(TakenPlace { key: key.clone(), shared: Arc::clone(&self.shared) });
+            if let Some(places) = self.shared.keys().get_mut(key) {
+                if let Some(wait) = places.pause() {
+                    return Err(wait);
+                }
+                if let Some(tokens) = places.take(waiting.tokens) {
+                    let shared = Arc::clone(&self.shared);
+                    return Ok(Box::new(TakenPlace { key: key.clone(), tokens, shared }));
+                }
             }
             // From then on the keeper looks at intervals.
             if !told {
@@ -131,26 +208,37 @@ impl CallPlaces for PostgresCallPlaces {
             let _ = renewals.changed().await;
         }
     }
+
+    fn pause(&self, key: &CallKey, wait: Duration) {
+        let mut keys = self.shared.keys();
+        let places = keys.entry(key.clone()).or_default();
+        places.pause_for(wait);
+        places.untold_pause = places.paused_until;
+        self.shared.changed.notify_one();
+    }
 }
 
 /// Calls that wait for a place, until dropped.
 struct WaitingCalls<'s> {
     key: &'s CallKey,
     count: usize,
+    /// The number as which the call waits for tokens.
+    tokens: Option<u64>,
     shared: &'s SharedPlaces,
 }
 
 impl<'s> WaitingCalls<'s> {
-    fn new(
-        shared: &'s SharedPlaces,
-        key: &'s CallKey,
-        (limit, count): (usize, usize),
-    ) -> WaitingCalls<'s> {
+    fn new(shared: &'s SharedPlaces, key: &'s CallKey, demand: CallDemand) -> WaitingCalls<'s> {
         let mut keys = shared.keys();
         let places = keys.entry(key.clone()).or_default();
-        places.limit = limit;
+        places.limit = demand.limit;
+        let count = 1 + demand.behind;
         places.waiting += count;
-        WaitingCalls { key, count, shared }
+        let tokens = demand.tokens.map(|tokens| {
+            let leases = places.tokens.get_or_insert_with(TokenLeases::default);
+            leases.wait(tokens, demand.behind)
+        });
+        WaitingCalls { key, count, tokens, shared }
     }
 }
 
@@ -158,6 +246,9 @@ impl Drop for WaitingCalls<'_> {
     fn drop(&mut self) {
         if let Some(places) = self.shared.keys().get_mut(self.key) {
             places.waiting -= self.count;
+            if let (Some(nth), Some(tokens)) = (self.tokens, &mut places.tokens) {
+                tokens.stop_waiting(nth);
+            }
         }
         self.shared.give_back(self.key);
     }
@@ -165,10 +256,20 @@ impl Drop for WaitingCalls<'_> {
 
 struct TakenPlace {
     key: CallKey,
+    tokens: Option<LeasedTokens>,
     shared: Arc<SharedPlaces>,
 }
 
-impl CallPlace for TakenPlace {}
+impl CallPlace for TakenPlace {
+    fn settle_tokens(&mut self, used: u64) {
+        if let Some(taken) = self.tokens.take()
+            && let Some(places) = self.shared.keys().get_mut(&self.key)
+            && let Some(tokens) = &mut places.tokens
+        {
+            tokens.settle(taken, used);
+        }
+    }
+}
 
 impl Drop for TakenPlace {
     fn drop(&mut self) {
@@ -196,11 +297,7 @@ impl SharedPlaces {
     /// How long until the next renewal, if nothing changes; `None` while no key is called.
     fn pause(&self) -> Option<Duration> {
         let keys = self.keys();
-        let pause = |it: &KeyPlaces| match it.waiting {
-            0 => RENEW_INTERVAL,
-            _ => WAITING_INTERVAL,
-        };
-        keys.values().map(pause).min()
+        keys.values().map(KeyPlaces::interval).min()
     }
 
     async fn renew(&self, key: &CallKey) -> sqlx::Result<()> {
@@ -216,45 +313,77 @@ impl SharedPlaces {
         let worker = self.locks.worker();
         let mut transaction = db.begin().await?;
         sqlx::query(SHARE_LOCK).bind(key.as_str()).execute(&mut *transaction).await?;
-        sqlx::query(DELETE_DEAD)
-            .bind(key.as_str())
-            .bind(worker)
-            .bind(ALIVE_PREFIX)
-            .execute(&mut *transaction)
-            .await?;
+        let dead = sqlx::query_scalar(DELETE_DEAD).bind(key.as_str()).bind(worker);
+        let paused: Option<f64> = dead.bind(ALIVE_PREFIX).fetch_optional(&mut *transaction).await?;
         let others: Vec<ShareRow> = sqlx::query_as(OTHERS)
             .bind(key.as_str())
             .bind(worker)
             .fetch_all(&mut *transaction)
             .await?;
-        let Some((places, wanted)) = self.decide(key, worker, &others) else {
+        let Some(renewal) = self.decide(key, worker, &others) else {
             return Ok(());
         };
-        let statement = match wanted {
+        if let Some(until) = renewal.pause {
+            let wait = until.saturating_duration_since(Instant::now()).as_secs_f64();
+            let pause = sqlx::query(PAUSE).bind(key.as_str()).bind(wait);
+            pause.execute(&mut *transaction).await?;
+        }
+        let grant = match renewal.tokens {
+            Some(tokens) => Some(tokens.execute(&mut transaction, key.as_str(), worker).await?),
+            None => None,
+        };
+        let statement = match renewal.wanted {
             0 => sqlx::query("delete from call_shares where key = $1 and worker = $2")
                 .bind(key.as_str())
                 .bind(worker),
-            _ => sqlx::query(UPSERT)
-                .bind(key.as_str())
-                .bind(worker)
-                .bind(i32::try_from(places).unwrap_or(i32::MAX))
-                .bind(i32::try_from(wanted).unwrap_or(i32::MAX)),
+            wanted => {
+                let waits =
+                    renewal.waits.filter(|_| !grant.as_ref().is_some_and(TokenGrant::is_some));
+                sqlx::query(UPSERT)
+                    .bind(key.as_str())
+                    .bind(worker)
+                    .bind(i32::try_from(renewal.places).unwrap_or(i32::MAX))
+                    .bind(i32::try_from(wanted).unwrap_or(i32::MAX))
+                    .bind(waits.map(|it| it.0))
+                    .bind(waits.map_or(0, |it| i64::try_from(it.1).unwrap_or(i64::MAX)))
+            }
         };
         statement.execute(&mut *transaction).await?;
         transaction.commit().await?;
-        let mut keys = self.keys();
-        if let Some(own) = keys.get_mut(key) {
-            own.places = places;
-            own.renewed = Some(Instant::now());
-            if places == 0 && own.wanted() == 0 {
-                keys.remove(key);
-            }
-        }
+        self.finish(key, renewal.places, grant, (paused, renewal.pause));
         Ok(())
     }
 
-    /// The places of this process beside those of `others`, and how many it wants.
-    fn decide(&self, key: &CallKey, worker: &str, others: &[ShareRow]) -> Option<(usize, usize)> {
+    /// Uses what a committed renewal has brought: the places, the tokens, for how many seconds the key is paused, and the end of the
+    /// pause that others were told of.
+    fn finish(
+        &self,
+        key: &CallKey,
+        places: usize,
+        grant: Option<TokenGrant>,
+        (paused, told): (Option<f64>, Option<Instant>),
+    ) {
+        let mut keys = self.keys();
+        let Some(own) = keys.get_mut(key) else {
+            return;
+        };
+        own.places = places;
+        own.renewed = Some(Instant::now());
+        if let Some(wait) = paused.and_then(|it| Duration::try_from_secs_f64(it).ok()) {
+            own.pause_for(wait);
+        }
+        // A longer one may have come meanwhile.
+        own.untold_pause = own.untold_pause.filter(|until| Some(*until) != told);
+        if let (Some(tokens), Some(grant)) = (&mut own.tokens, &grant) {
+            tokens.end_renewal(grant);
+        }
+        if own.is_done() {
+            keys.remove(key);
+        }
+    }
+
+    /// What a renewal does beside `others`.
+    fn decide(&self, key: &CallKey, worker: &str, others: &[ShareRow]) -> Option<KeyRenewal> {
         let count = |number: i32| usize::try_from(number).unwrap_or(0);
         let turn = others.first().map_or(0, |it| it.3);
         let mut keys = self.keys();
@@ -269,7 +398,16 @@ impl SharedPlaces {
         };
         // Others may see the lower number as soon as the transaction ends.
         own.places = own.places.min(places);
-        Some((places, wanted))
+        let waits: Vec<(f64, u64)> =
+            others.iter().map(|it| (it.4, u64::try_from(it.5).unwrap_or(0))).collect();
+        let begin = |tokens: &mut TokenLeases| {
+            let nth = self.leases.fetch_add(1, Ordering::Relaxed);
+            tokens.begin_renewal(&waits, wanted == 0, nth)
+        };
+        let tokens = own.tokens.as_mut().map(begin);
+        let waits = tokens.as_ref().and_then(TokenRenewal::waits);
+        let pause = own.untold_pause;
+        Some(KeyRenewal { places, wanted, tokens, waits, pause })
     }
 }
 

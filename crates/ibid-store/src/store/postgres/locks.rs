@@ -74,6 +74,8 @@ pub(super) struct LockSession {
     shows_alive: AtomicBool,
     /// Whether the current session holds the lock that shows that this process is alive.
     shown: AtomicBool,
+    /// How many runs were taken that another process had begun.
+    takeovers: AtomicU64,
     /// The number of the current session. A lock taken in one session is not released in the next.
     session_nth: AtomicU64,
     held_runs: Mutex<BTreeMap<RunId, Arc<HeldRun>>>,
@@ -104,6 +106,7 @@ impl PostgresLocks {
             session: AsyncMutex::default(),
             shows_alive: AtomicBool::new(false),
             shown: AtomicBool::new(false),
+            takeovers: AtomicU64::new(0),
             session_nth: AtomicU64::new(0),
             held_runs: Mutex::default(),
             released,
@@ -151,6 +154,10 @@ impl RunLocks for PostgresLocks {
 
     fn worker_id(&self) -> Option<String> {
         Some(self.shared.worker.clone())
+    }
+
+    fn takeovers(&self) -> u64 {
+        self.shared.takeovers.load(Ordering::Relaxed)
     }
 
     async fn is_taken_over(&self, run: &RunId) -> Result<bool> {
@@ -306,13 +313,17 @@ impl LockSession {
             return Ok(None);
         }
         // Writes of this process that are still under way from an earlier lease remain valid.
-        sqlx::query(
-            "update runs set epoch = epoch + 1, taker = $2 where id = $1 and taker is distinct from $2",
+        let taken: Option<bool> = sqlx::query_scalar(
+            "update runs set epoch = runs.epoch + 1, taker = $2
+             from (select id, taker from runs where id = $1) as before
+             where runs.id = before.id and runs.taker is distinct from $2
+             returning before.taker is not null and runs.ended_on = '' and runs.status = 'in_progress'",
         )
         .bind(run.as_str())
         .bind(&self.worker)
-        .execute(&mut *db)
+        .fetch_optional(&mut *db)
         .await?;
+        self.takeovers.fetch_add(u64::from(taken == Some(true)), Ordering::Relaxed);
         epoch(db, run).await.map(Some)
     }
 

@@ -4,11 +4,13 @@
 //! one to accounts; others read. When the server goes away for a moment the store waits for
 //! it, and loses or repeats nothing. Row-level security keeps the rows of owners apart, whatever a statement asks for.
 mod call_places;
+mod call_tokens;
 mod commit;
 mod error;
 mod locks;
 mod open;
 mod partitions;
+mod service_turns;
 pub(super) mod session;
 mod wakeups;
 
@@ -32,6 +34,7 @@ use session::ScopeLasts;
 
 pub use call_places::PostgresCallPlaces;
 pub use locks::PostgresLocks;
+pub use service_turns::PostgresServiceTurns;
 pub use wakeups::PostgresWakeups;
 
 /// The writer of runs. What waits for it is committed together, so that more connections would commit no more.

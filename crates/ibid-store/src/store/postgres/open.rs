@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("page_objects.sql"),
     include_str!("schedules.sql"),
     include_str!("partitions.sql"),
+    include_str!("limits.sql"),
 ];
 
 /// The oldest major version of PostgreSQL with all features in use, `security_invoker` views among them.

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("org_weights.sql"),
     include_str!("page_objects.sql"),
     include_str!("schedules.sql"),
+    include_str!("browser_sessions.sql"),
 ];
 
 /// How long to wait for another process that is writing.

@@ -10,6 +10,7 @@ mod error;
 mod locks;
 mod open;
 mod partitions;
+mod readers;
 mod service_turns;
 pub(super) mod session;
 mod wakeups;
@@ -17,7 +18,6 @@ mod wakeups;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::PgPool;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -30,7 +30,7 @@ use ibid_core::domain::RunId;
 use ibid_core::{Error, ErrorKind, Result};
 
 use open::PostgresAccess;
-use session::ScopeLasts;
+use readers::Readers;
 
 pub use call_places::PostgresCallPlaces;
 pub use locks::PostgresLocks;
@@ -55,41 +55,6 @@ pub struct PostgresBackend {
     writers: Arc<WriterPool>,
     wakeups: Arc<PostgresWakeups>,
     readers: Readers,
-}
-
-/// The connections that read, and those that do single writes.
-#[derive(Clone)]
-struct Readers {
-    /// They see all rows, and are never restricted to an owner.
-    unrestricted: PgPool,
-    /// They are restricted to an owner each time they are used.
-    of_owner: PgPool,
-    access: PostgresAccess,
-}
-
-impl Readers {
-    /// A session that sees all rows.
-    async fn unrestricted(&self) -> sqlx::Result<DbSession> {
-        self.session(&self.unrestricted).await
-    }
-
-    /// A session that sees the rows within `scope`.
-    async fn within(&self, scope: &OwnerScope) -> sqlx::Result<DbSession> {
-        let lasts = match self.access.is_pooled() {
-            true => ScopeLasts::Transaction,
-            false => ScopeLasts::Session,
-        };
-        let mut session = self.session(&self.of_owner).await?;
-        session::restrict_to_scope(&mut session.connection(), scope, lasts).await?;
-        Ok(session)
-    }
-
-    async fn session(&self, pool: &PgPool) -> sqlx::Result<DbSession> {
-        if self.access.is_pooled() {
-            return Ok(DbSession::Pooled(pool.begin_with(self.access.begin()).await?));
-        }
-        Ok(DbSession::Postgres(pool.acquire().await?))
-    }
 }
 
 struct WriterPool {
@@ -120,11 +85,7 @@ impl SqlStore<PostgresBackend> {
 
     async fn open_with(access: PostgresAccess) -> Result<PostgresStore> {
         let access = access.prepare().await?;
-        let readers = Readers {
-            unrestricted: access.unrestricted_readers(),
-            of_owner: access.readers(),
-            access: access.clone(),
-        };
+        let readers = Readers::new(&access);
         let wakeups = Arc::new(PostgresWakeups::new(readers.clone(), access.listener()));
         let mut tasks = JoinSet::new();
         let queues = [RUN_WRITER, ACCOUNT_WRITER].map(|_| {
@@ -227,7 +188,12 @@ impl Backend for PostgresBackend {
     }
 
     async fn drop_event_months(&self, before: &str) -> Result<u64> {
-        partitions::drop_months(&self.access, before).await.map_err(|it| it.error())
+        let dropped = async {
+            let mut db = self.access.connect_as_owner().await?;
+            partitions::drop_months(&mut db, before).await
+        };
+        let doing = "dropping a month of";
+        dropped.await.map_err(|cause| self.store_error(doing, &cause).error())
     }
 
     fn location(&self) -> String {

@@ -4,9 +4,6 @@
 //! table was divided; the default one what is of no month.
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use super::super::error::StoreError;
-use super::error::store_error;
-use super::open::PostgresAccess;
 use ibid_core::domain::RunId;
 
 /// The version of the schema with the first divided table.
@@ -126,21 +123,15 @@ pub(super) async fn add_months(tx: &mut PgConnection) -> sqlx::Result<()> {
 }
 
 /// Drops the partitions of past months in which every run has ended and changed last before `before`. Returns how many. What cannot
-/// be locked in time stays for the next time.
-pub(super) async fn drop_months(access: &PostgresAccess, before: &str) -> Result<u64, StoreError> {
-    let dropped = async {
-        // The owner of the tables alone may drop them.
-        let mut db = access.connect_as_owner().await?;
-        let partitions: Vec<(String, String, String)> =
-            sqlx::query_as(PARTITIONS).fetch_all(&mut db).await?;
-        let mut dropped = 0;
-        for (name, from, to) in partitions {
-            dropped += u64::from(drop_month(&mut db, &name, (&from, &to), before).await?);
-        }
-        db.close().await?;
-        Ok(dropped)
-    };
-    dropped.await.map_err(|cause| store_error(access.location(), "dropping a month of", &cause))
+/// be locked in time stays for the next time. `db` is a session of the owner of the tables, who alone may drop them.
+pub(super) async fn drop_months(db: &mut PgConnection, before: &str) -> sqlx::Result<u64> {
+    let partitions: Vec<(String, String, String)> =
+        sqlx::query_as(PARTITIONS).fetch_all(&mut *db).await?;
+    let mut dropped = 0;
+    for (name, from, to) in partitions {
+        dropped += u64::from(drop_month(db, &name, (&from, &to), before).await?);
+    }
+    Ok(dropped)
 }
 
 async fn drop_month(

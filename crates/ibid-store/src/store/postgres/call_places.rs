@@ -398,8 +398,8 @@ impl SharedPlaces {
         };
         // Others may see the lower number as soon as the transaction ends.
         own.places = own.places.min(places);
-        let waits: Vec<(f64, u64)> =
-            others.iter().map(|it| (it.4, u64::try_from(it.5).unwrap_or(0))).collect();
+        let waits = others.iter().map(|it| (it.0.as_str(), it.4, u64::try_from(it.5).unwrap_or(0)));
+        let waits: Vec<(&str, f64, u64)> = waits.collect();
         let begin = |tokens: &mut TokenLeases| {
             let nth = self.leases.fetch_add(1, Ordering::Relaxed);
             tokens.begin_renewal(&waits, wanted == 0, nth)

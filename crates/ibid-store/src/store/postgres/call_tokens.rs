@@ -3,6 +3,9 @@
 //! A process takes tokens in leases, for several calls at once. The calls that a lease pays for start within [`USE_TIME`], and it counts for
 //! a minute longer; so the calls of any minute, of whatever process, are paid for by leases that counted together when the last of
 //! them was taken. What is not used is given back with the next renewal.
+//!
+//! While others wait, a process takes no more than an even part of what they and it have together in the minute, so that the one
+//! which renews more often does not take all.
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -18,12 +21,12 @@ const COUNTED: Duration = Duration::from_secs(62);
 /// A lease has room for calls to come: this part of what is left, divided by the number of processes that call.
 const SPARE_PART: u64 = 8;
 
-/// Deletes the leases that count no more, and returns the tokens of the others.
+/// Deletes the leases that count no more, and returns the tokens of the others by process.
 const TAKEN: &str = "with ended as (
         delete from call_tokens where key = $1 and taken_at <= clock_timestamp() - interval '62 seconds'
     )
-    select coalesce(sum(tokens), 0)::bigint from call_tokens
-    where key = $1 and taken_at > clock_timestamp() - interval '62 seconds'";
+    select worker, sum(tokens)::bigint from call_tokens
+    where key = $1 and taken_at > clock_timestamp() - interval '62 seconds' group by worker";
 
 const TAKE: &str = "insert into call_tokens (key, worker, nth, tokens, taken_at)
     values ($1, $2, $3, $4, clock_timestamp())";
@@ -79,6 +82,8 @@ pub(super) struct TokenRenewal {
     nth: u64,
     /// The tokens that processes wait for which have waited longer.
     before: u64,
+    /// The other processes that wait.
+    waiting: Vec<String>,
     /// The processes that call.
     processes: u64,
 }
@@ -135,11 +140,11 @@ impl TokenLeases {
         self.leases.iter().all(|it| it.used == it.tokens)
     }
 
-    /// What the next renewal does. `others` are the other processes: how long the first call of each waits, in seconds, and for how many
-    /// tokens. `ends` says that this process has no calls any more. The next lease of this process has the number `nth`.
+    /// What the next renewal does. `others` are the other processes: the name of each, how long its first call waits, in seconds, and for
+    /// how many tokens. `ends` says that this process has no calls any more. The next lease of this process has the number `nth`.
     pub(super) fn begin_renewal(
         &mut self,
-        others: &[(f64, u64)],
+        others: &[(&str, f64, u64)],
         ends: bool,
         nth: u64,
     ) -> TokenRenewal {
@@ -158,7 +163,8 @@ impl TokenLeases {
             first,
             used,
             nth,
-            before: others.iter().filter(|it| it.0 > waited).map(|it| it.1).sum(),
+            before: others.iter().filter(|it| it.1 > waited).map(|it| it.2).sum(),
+            waiting: others.iter().filter(|it| it.2 > 0).map(|it| it.0.to_owned()).collect(),
             processes: others.len() as u64 + 1,
         }
     }
@@ -213,10 +219,9 @@ impl TokenRenewal {
         let taken = Instant::now();
         let mut tokens = 0;
         if let Some(first) = self.first {
-            let counted: i64 = sqlx::query_scalar(TAKEN).bind(key).fetch_one(&mut *db).await?;
-            let counted = u64::try_from(counted).unwrap_or(0);
-            let left = self.per_minute.saturating_sub(counted).saturating_sub(self.before);
-            tokens = lease_size(left, first, self.processes);
+            let counted: Vec<(String, i64)> =
+                sqlx::query_as(TAKEN).bind(key).fetch_all(&mut *db).await?;
+            tokens = self.lease_size(first, worker, &counted);
             if tokens > 0 {
                 let take = sqlx::query(TAKE).bind(key).bind(worker);
                 take.bind(number(self.nth)).bind(number(tokens)).execute(&mut *db).await?;
@@ -224,16 +229,36 @@ impl TokenRenewal {
         }
         Ok(TokenGrant { taken, nth: self.nth, tokens, used: self.used })
     }
-}
 
-/// The tokens of a lease of the `left` ones for the calls behind `first`: no more than an even share, but at least what the first call needs.
-fn lease_size(left: u64, first: WaitingTokens, processes: u64) -> u64 {
-    if left < first.tokens {
-        return 0;
+    /// The tokens of a lease for `first` and the calls behind it. `counted` are the tokens of this minute by process.
+    ///
+    /// It is no more than an even part of what is left, and no more than what makes this process equal to those that wait. Who has waited
+    /// longest has at least what its first call needs: else no part might be large enough for a call.
+    fn lease_size(&self, first: WaitingTokens, worker: &str, counted: &[(String, i64)]) -> u64 {
+        let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
+            let tokens = counted.iter().filter(|it| of(&it.0)).map(|it| it.1);
+            tokens.map(|it| u64::try_from(it).unwrap_or(0)).sum()
+        };
+        let all_left = self.per_minute.saturating_sub(sum(&|_| true));
+        let left = all_left.saturating_sub(self.before);
+        if left < first.tokens {
+            return 0;
+        }
+        let calls = first.tokens.saturating_mul(1 + first.behind as u64);
+        let wanted = calls.saturating_add(left / (SPARE_PART * self.processes));
+        let size = wanted.min(left / self.processes).max(first.tokens);
+        if self.waiting.is_empty() {
+            return size;
+        }
+        let own = sum(&|it| it == worker);
+        let of_waiting = sum(&|it| self.waiting.iter().any(|other| other == it));
+        let even = (all_left + own + of_waiting) / (self.waiting.len() as u64 + 1);
+        match even.saturating_sub(own) {
+            part if part >= first.tokens => size.min(part),
+            _ if self.before == 0 => first.tokens,
+            _ => 0,
+        }
     }
-    let calls = first.tokens.saturating_mul(1 + first.behind as u64);
-    let wanted = calls.saturating_add(left / (SPARE_PART * processes));
-    wanted.min(left / processes).max(first.tokens)
 }
 
 #[cfg(test)]
@@ -244,13 +269,43 @@ mod tests {
         WaitingTokens { tokens, behind, since: Instant::now() }
     }
 
+    fn renewal(waiting: &[&str], before: u64, processes: u64) -> TokenRenewal {
+        TokenRenewal {
+            per_minute: 8_000,
+            first: None,
+            used: vec![],
+            nth: 0,
+            before,
+            waiting: waiting.iter().map(|it| (*it).to_owned()).collect(),
+            processes,
+        }
+    }
+
     #[test]
-    fn a_lease_is_for_the_calls_that_wait_and_some_more_within_a_fair_part() {
-        assert_eq!(lease_size(8_000, call(100, 0), 1), 1_100);
-        assert_eq!(lease_size(8_000, call(100, 9), 1), 2_000);
-        assert_eq!(lease_size(8_000, call(100, 900), 4), 2_000);
-        assert_eq!(lease_size(8_000, call(7_000, 3), 4), 7_000, "one call has what it needs");
-        assert_eq!(lease_size(8_000, call(8_001, 0), 1), 0);
+    fn a_lease_is_for_the_calls_that_wait_and_some_more_within_an_even_part() {
+        let size = |call, processes| renewal(&[], 0, processes).lease_size(call, "a", &[]);
+        assert_eq!(size(call(100, 0), 1), 1_100);
+        assert_eq!(size(call(100, 9), 1), 2_000);
+        assert_eq!(size(call(100, 900), 4), 2_000);
+        assert_eq!(size(call(7_000, 3), 4), 7_000, "one call has what it needs");
+        assert_eq!(size(call(8_001, 0), 1), 0);
+    }
+
+    #[test]
+    fn a_process_that_renews_often_leaves_those_that_wait_their_part() {
+        let used = |a, b, c| [("a".to_owned(), a), ("b".to_owned(), b), ("c".to_owned(), c)];
+        let size =
+            |of: &TokenRenewal, used: &[(String, i64)]| of.lease_size(call(100, 30), "a", used);
+        let beside_b = renewal(&["b"], 0, 3);
+        assert_eq!(size(&beside_b, &used(0, 0, 0)), 2_666);
+        assert_eq!(size(&beside_b, &used(3_900, 0, 0)), 100, "a hundred more and both are equal");
+        assert_eq!(size(&beside_b, &used(3_900, 0, 4_000)), 100, "it has waited longest");
+        assert_eq!(size(&renewal(&["b"], 100, 3), &used(3_950, 0, 0)), 0, "b comes first");
+        // What c used and does not want is not waited for.
+        assert_eq!(size(&beside_b, &used(0, 0, 4_000)), 1_333);
+        assert_eq!(size(&beside_b, &used(0, 7_000, 0)), 333);
+        // Nobody waits any more: a has the rest.
+        assert_eq!(size(&renewal(&[], 0, 3), &used(4_000, 0, 0)), 1_333);
     }
 
     #[tokio::test(start_paused = true)]
@@ -260,7 +315,7 @@ mod tests {
         tokens.wait(demand, 0);
         tokio::time::advance(Duration::from_secs(5)).await;
         let before = |tokens: &mut TokenLeases| {
-            tokens.begin_renewal(&[(4.0, 50), (6.0, 700), (0.0, 0)], false, 9).before
+            tokens.begin_renewal(&[("b", 4.0, 50), ("c", 6.0, 700), ("d", 0.0, 0)], false, 9).before
         };
         assert_eq!(before(&mut tokens), 700);
         tokio::time::advance(Duration::from_secs(2)).await;

@@ -52,7 +52,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A word that no two databases share.
 const OBJECT_FOLDER: &str = "select name from ibid.object_folder";
 
-/// Held during a migration, so that of processes that start together only one migrates.
+/// Held while the schema is checked and migrated, so that of processes that start together only one migrates.
 const MIGRATION_LOCK: i64 = 0x6962_6964;
 
 /// The role that sessions of a superuser switch to, because row-level security does not apply to superusers.
@@ -222,12 +222,10 @@ impl PostgresAccess {
                 "create the database with encoding UTF8",
             ));
         }
+        // Of the session, because a migration has several transactions. It is released when the session ends.
+        sqlx::query("select pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut db).await?;
         partitions::check_before_step(&mut db).await?;
         let mut tx = db.begin().await?;
-        sqlx::query("select pg_advisory_xact_lock($1)")
-            .bind(MIGRATION_LOCK)
-            .execute(&mut *tx)
-            .await?;
         self.migrate(&mut tx).await?;
         partitions::add_months(&mut tx).await?;
         let bypasses_security: bool = sqlx::query_scalar(
@@ -250,7 +248,13 @@ impl PostgresAccess {
         let Some(pooler) = &self.pooler else {
             return Ok(());
         };
-        let mut db = PgConnection::connect_with(pooler).await?;
+        let mut db = PgConnection::connect_with(pooler).await.map_err(|cause| {
+            if is_connection_refused(&cause) {
+                let error = store_error(&location(pooler), "opening", &cause).error();
+                return PrepareError::Unusable(error);
+            }
+            PrepareError::Database(cause)
+        })?;
         let found: String = async {
             sqlx::raw_sql(self.begin()).execute(&mut db).await?;
             let found = sqlx::query_scalar(OBJECT_FOLDER).persistent(false);

@@ -4,8 +4,8 @@
 //! a minute longer; so the calls of any minute, of whatever process, are paid for by leases that counted together when the last of
 //! them was taken. What is not used is given back with the next renewal.
 //!
-//! While others wait, a process takes no more than an even part of what they and it have together in the minute, so that the one
-//! which renews more often does not take all.
+//! While others wait or have just taken tokens, a process takes no more than an even part of what they and it have together in the
+//! minute, so that the one which renews more often does not take all.
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -21,11 +21,13 @@ const COUNTED: Duration = Duration::from_secs(62);
 /// A lease has room for calls to come: this part of what is left, divided by the number of processes that call.
 const SPARE_PART: u64 = 8;
 
-/// Deletes the leases that count no more, and returns the tokens of the others by process.
+/// Deletes the leases that count no more, and returns the tokens of the others by process, and whether it has taken
+/// some within [`USE_TIME`].
 const TAKEN: &str = "with ended as (
         delete from call_tokens where key = $1 and taken_at <= clock_timestamp() - interval '62 seconds'
     )
-    select worker, sum(tokens)::bigint from call_tokens
+    select worker, sum(tokens)::bigint, bool_or(taken_at > clock_timestamp() - interval '2 seconds')
+    from call_tokens
     where key = $1 and taken_at > clock_timestamp() - interval '62 seconds' group by worker";
 
 const TAKE: &str = "insert into call_tokens (key, worker, nth, tokens, taken_at)
@@ -34,6 +36,9 @@ const TAKE: &str = "insert into call_tokens (key, worker, nth, tokens, taken_at)
 const SETTLE: &str = "update call_tokens set tokens = used.tokens
     from unnest($3::bigint[], $4::bigint[]) as used (nth, tokens)
     where key = $1 and worker = $2 and call_tokens.nth = used.nth";
+
+/// Process, tokens, whether it has taken some within [`USE_TIME`].
+type CountedTokens = (String, i64, bool);
 
 /// The tokens that this process has of one key.
 #[derive(Debug, Default)]
@@ -219,7 +224,7 @@ impl TokenRenewal {
         let taken = Instant::now();
         let mut tokens = 0;
         if let Some(first) = self.first {
-            let counted: Vec<(String, i64)> =
+            let counted: Vec<CountedTokens> =
                 sqlx::query_as(TAKEN).bind(key).fetch_all(&mut *db).await?;
             tokens = self.lease_size(first, worker, &counted);
             if tokens > 0 {
@@ -232,14 +237,11 @@ impl TokenRenewal {
 
     /// The tokens of a lease for `first` and the calls behind it. `counted` are the tokens of this minute by process.
     ///
-    /// It is no more than an even part of what is left, and no more than what makes this process equal to those that wait. Who has waited
-    /// longest has at least what its first call needs: else no part might be large enough for a call.
-    fn lease_size(&self, first: WaitingTokens, worker: &str, counted: &[(String, i64)]) -> u64 {
-        let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
-            let tokens = counted.iter().filter(|it| of(&it.0)).map(|it| it.1);
-            tokens.map(|it| u64::try_from(it).unwrap_or(0)).sum()
-        };
-        let all_left = self.per_minute.saturating_sub(sum(&|_| true));
+    /// It is no more than an even part of what is left, and no more than what makes this process equal to those that compete. Who has
+    /// waited longest has at least what its first call needs: else no part might be large enough for a call.
+    fn lease_size(&self, first: WaitingTokens, worker: &str, counted: &[CountedTokens]) -> u64 {
+        let tokens = |it: &CountedTokens| u64::try_from(it.1).unwrap_or(0);
+        let all_left = self.per_minute.saturating_sub(counted.iter().map(tokens).sum());
         let left = all_left.saturating_sub(self.before);
         if left < first.tokens {
             return 0;
@@ -247,12 +249,19 @@ impl TokenRenewal {
         let calls = first.tokens.saturating_mul(1 + first.behind as u64);
         let wanted = calls.saturating_add(left / (SPARE_PART * self.processes));
         let size = wanted.min(left / self.processes).max(first.tokens);
-        if self.waiting.is_empty() {
+        let own: u64 = counted.iter().filter(|it| it.0 == worker).map(tokens).sum();
+        let mut competing: BTreeMap<&str, u64> =
+            self.waiting.iter().map(|it| (it.as_str(), 0)).collect();
+        for it in counted.iter().filter(|it| it.0 != worker) {
+            if it.2 || competing.contains_key(it.0.as_str()) {
+                competing.insert(&it.0, tokens(it));
+            }
+        }
+        if competing.is_empty() {
             return size;
         }
-        let own = sum(&|it| it == worker);
-        let of_waiting = sum(&|it| self.waiting.iter().any(|other| other == it));
-        let even = (all_left + own + of_waiting) / (self.waiting.len() as u64 + 1);
+        let even =
+            (all_left + own + competing.values().sum::<u64>()) / (competing.len() as u64 + 1);
         match even.saturating_sub(own) {
             part if part >= first.tokens => size.min(part),
             _ if self.before == 0 => first.tokens,
@@ -293,9 +302,10 @@ mod tests {
 
     #[test]
     fn a_process_that_renews_often_leaves_those_that_wait_their_part() {
-        let used = |a, b, c| [("a".to_owned(), a), ("b".to_owned(), b), ("c".to_owned(), c)];
+        let used =
+            |a, b, c| [("a", a), ("b", b), ("c", c)].map(|(it, of)| (it.to_owned(), of, false));
         let size =
-            |of: &TokenRenewal, used: &[(String, i64)]| of.lease_size(call(100, 30), "a", used);
+            |of: &TokenRenewal, used: &[CountedTokens]| of.lease_size(call(100, 30), "a", used);
         let beside_b = renewal(&["b"], 0, 3);
         assert_eq!(size(&beside_b, &used(0, 0, 0)), 2_666);
         assert_eq!(size(&beside_b, &used(3_900, 0, 0)), 100, "a hundred more and both are equal");
@@ -304,8 +314,12 @@ mod tests {
         // What c used and does not want is not waited for.
         assert_eq!(size(&beside_b, &used(0, 0, 4_000)), 1_333);
         assert_eq!(size(&beside_b, &used(0, 7_000, 0)), 333);
-        // Nobody waits any more: a has the rest.
-        assert_eq!(size(&renewal(&[], 0, 3), &used(4_000, 0, 0)), 1_333);
+        // Nobody waits: a has the rest, but not while c takes tokens.
+        let alone = renewal(&[], 0, 3);
+        assert_eq!(size(&alone, &used(4_000, 0, 0)), 1_333);
+        let mut used = used(3_500, 0, 200);
+        used[2].2 = true;
+        assert_eq!(size(&alone, &used), 500);
     }
 
     #[tokio::test(start_paused = true)]

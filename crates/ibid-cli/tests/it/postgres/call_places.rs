@@ -132,8 +132,8 @@ async fn processes_together_never_have_more_calls_in_flight_than_a_key_allows() 
         eprintln!("{done} calls, {:.0} % of the key used", 100.0 * done as f64 / full);
     }
     // Who has no calls any more leaves all places to the others.
-    drop(work);
-    let mut work = JoinSet::new();
+    // No call ends any more when its count begins anew.
+    work.shutdown().await;
     counts.most.store(0, Ordering::SeqCst);
     counts.now.store(0, Ordering::SeqCst);
     load(&mut work, &counts, &third, 2);
